@@ -1,12 +1,15 @@
 """Rows of the inbox as a page shows them, and the column of rows with its folders."""
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
 
 from accounts.models import User
+from core.fragments import render_fragment
 from inbox.queries import (
     ACTION_REQUIRED,
     FILTERS,
@@ -25,6 +28,7 @@ from threads.models import Participant, Person
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.recent_rows import RecentRows
 from threads.rendering.labels import row_label
+from threads.rendering.messages import thread_url
 
 FOLDER_LABELS = {
     INBOX: "Inbox",
@@ -64,6 +68,10 @@ class InboxRow:
     muted_until: str
     is_current: bool
 
+    @property
+    def html(self) -> SafeString:
+        return render_fragment("inbox/row.html", {"row": self})
+
 
 @dataclass
 class FolderLink:
@@ -93,6 +101,19 @@ class InboxColumn:
     is_truncated: bool
     folders: list[FolderLink]
     filters: list[FolderLink]
+
+    @property
+    def has_rows(self) -> bool:
+        return bool(self.rows)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        names = ("folder", "label", "folders", "filters")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def rows_html(self) -> SafeString:
+        return mark_safe("".join(row.html for row in self.rows))
 
 
 def get_column(user: User, key: str, *, after: str = "", current: str = "") -> InboxColumn:
@@ -154,7 +175,7 @@ def row_of(
 ) -> InboxRow:
     at = keys.parse_iso(participant.last_message_at).astimezone(timezone.get_current_timezone())
     last = participant.last_message_shown
-    url = reverse("threads:thread", args=[participant.thread_id])
+    url = thread_url(participant.thread_id)
     return InboxRow(
         thread_id=participant.thread_id,
         # The thread page shows the same folder beside the thread.

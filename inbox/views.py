@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.http import AuthenticatedRequest
 from accounts.models import User
 from core.ids import is_id
+from core.pages import render_cacheable_page
 from core.rate_limits import check_rate_limit
 from inbox.actions import run_action
 from inbox.forms import InboxActionForm
@@ -39,7 +40,7 @@ def rows(request: AuthenticatedRequest) -> HttpResponse:
     if not request.headers.get("X-Fragment"):
         return _render_inbox(request, folder, after)
     column = get_column_rows(request.user, folder, after=after, size=_size(request))
-    return render(request, "inbox/rows.html", {"column": column})
+    return render_cacheable_page(request, "inbox/rows.html", {"column": column})
 
 
 def _size(request: AuthenticatedRequest) -> int:
@@ -54,7 +55,7 @@ def row(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """One row, for a page that received an event of a thread it does not show yet."""
     folder = _check_folder(request.GET.get("folder", INBOX))
     participant = get_row(request.user, thread_id)
-    return render(request, "inbox/row.html", {"row": row_of(request.user, participant, folder)})
+    return HttpResponse(row_of(request.user, participant, folder).html)
 
 
 @require_safe
@@ -117,8 +118,11 @@ def act(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def sidebar_context(request: HttpRequest, thread_id: str = "") -> dict[str, Any]:
-    """The folder from which the page was opened, for pages that show it beside their content."""
+    """The folder from which the page was opened, for pages that show it beside their content. On
+    a narrow screen, which static/inbox/column.js reports, it is hidden beside a thread."""
     user: User = request.user  # type: ignore[assignment]
+    if thread_id and request.COOKIES.get("layout") == "narrow":
+        return {"column": None}
     folder = request.GET.get("in", INBOX)
     folder = folder if folder in LABELS else INBOX
     return {"column": get_column(user, folder, current=thread_id)}
@@ -126,7 +130,7 @@ def sidebar_context(request: HttpRequest, thread_id: str = "") -> dict[str, Any]
 
 def _render_inbox(request: AuthenticatedRequest, folder: str, after: str = "") -> HttpResponse:
     column = get_column(request.user, folder, after=after)
-    return render(request, "inbox/inbox.html", {"column": column})
+    return render_cacheable_page(request, "inbox/inbox.html", {"column": column})
 
 
 def _check_folder(folder: str) -> str:

@@ -1,13 +1,14 @@
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "messaging_site.settings")
 # Must run before imports that need the app registry.
-http = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 
+from messaging_site.http_handler import HttpHandler  # noqa: E402
 from realtime.routing import websocket  # noqa: E402
 
-application = ProtocolTypeRouter({"http": http, "websocket": websocket})
+application = ProtocolTypeRouter({"http": HttpHandler(), "websocket": websocket})

@@ -108,6 +108,8 @@ if EMBEDDED:
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "parley.sqlite3",
+            # A new connection reads the whole schema.
+            "CONN_MAX_AGE": 600,
             "OPTIONS": {
                 # Acknowledged writes must survive a power failure: a full sync for each commit.
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",

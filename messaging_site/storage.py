@@ -16,6 +16,16 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
     # The longest chain of imports needs more passes than the default of five.
     max_post_process_passes = 20
 
+    @functools.cached_property
+    def _urls(self) -> dict[tuple[str, bool], str]:
+        return {}
+
+    def url(self, name: str, force: bool = False) -> str:
+        """A page has dozens of URLs, which do not change while the process runs."""
+        if (name, force) not in self._urls:
+            self._urls[name, force] = super().url(name, force)
+        return self._urls[name, force]
+
     def _save(self, name: str, content: Any) -> str:
         if _is_ours(name) and name.endswith(".js"):
             content = ContentFile(minify_script(b"".join(content.chunks())))

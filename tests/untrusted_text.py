@@ -102,7 +102,7 @@ MODULES_WITHOUT = {
     "demo.content": "reads our own demo texts",
     "privacy.export.account": "one pass over a subject of at most 140 characters",
     "threads.management.commands.archive_messages": "an operator's argument",
-    "threads.rendering.fragments": "our own template",
+    "core.fragments": "our own template",
 }
 
 UNITS = [

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from functools import cache
 
 from django import template
+from django.template.loader import get_template
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from core.pages import PATH_SLOT, has_slots, render_part
 from messaging_site.script_modules import list_imports
 
 register = template.Library()
@@ -23,6 +25,27 @@ def icon(name: str, size: str = "") -> SafeString:
 
 
 @register.simple_tag
+@cache
+def constant(name: str) -> SafeString:
+    """A template that depends on nothing, rendered once."""
+    return get_template(name).render()
+
+
+@register.simple_tag(takes_context=True)
+def nav(context: template.Context, at: str) -> SafeString:
+    """The navigation of a signed-in user, given only what it shows of the request."""
+    request = context["request"]
+    names = ("id", "handle", "display_name", "is_authenticated")
+    user = {name: getattr(request.user, name) for name in names}
+    path = PATH_SLOT if has_slots(context) else request.get_full_path()
+    shown = {"user": user, "get_full_path": path}
+    return render_part(
+        context, "site/nav.html", {"at": at, "theme": context["theme"], "request": shown}
+    )
+
+
+@register.simple_tag
+@cache
 def module(name: str) -> SafeString:
     """A module script, preceded by preload links for all its imports."""
     links = _preload_links(list_imports(name))
@@ -30,6 +53,7 @@ def module(name: str) -> SafeString:
 
 
 @register.simple_tag
+@cache
 def preload_module(name: str, after: str) -> SafeString:
     """Preload links for a module that the script `after` imports dynamically."""
     loaded = {after, *list_imports(after)}

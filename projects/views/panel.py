@@ -4,10 +4,11 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.http import AuthenticatedRequest
+from core.pages import render_page
 from core.refusals import Refusal
 from projects.actions.panel import check_has_panel, edit_tab
 from projects.actions.proofs import add_proofs, check_can_add_proofs, remove_proof
@@ -16,7 +17,7 @@ from threads import queries
 from threads.models.packs import allow_placeholders
 from threads.models.tab import TAB_NAMES
 from threads.views.files import upload_files
-from threads.views.thread_page import sidebar_context, thread_page
+from threads.views.thread_page import render_thread, sidebar_context, thread_page
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -37,12 +38,12 @@ def _show(
     check_has_panel(opened.cached, request.user.id)
     context = thread_page(request.user, opened, current_tab=tab, at_panel=True)
     context |= sidebar_context(request, thread_id)
-    if refusal is not None:
-        described = refusal.as_dict(request.corr_id)
-        has_both = refusal.code == "PANEL_VERSION_CONFLICT"
-        context["panel"] |= {"refusal": described, "conflict": described if has_both else None}
-    status = refusal.status if refusal else 200
-    return render(request, "threads/thread.html", context, status=status)
+    if refusal is None:
+        return render_thread(request, context)
+    described = refusal.as_dict(request.corr_id)
+    has_both = refusal.code == "PANEL_VERSION_CONFLICT"
+    context["panel"] |= {"refusal": described, "conflict": described if has_both else None}
+    return render_page(request, "threads/thread.html", context, status=refusal.status)
 
 
 def _edit(request: AuthenticatedRequest, thread_id: str, tab: str) -> HttpResponse:

@@ -22,8 +22,12 @@ export class KeyboardShortcuts {
     "?": () => this.#showShortcuts(),
   };
 
-  constructor(inbox, actions) {
-    Object.assign(this, { inbox, actions });
+  #getInbox;
+
+  /** On a narrow screen there is no inbox beside a thread. */
+  constructor(getInbox, actions) {
+    this.#getInbox = getInbox;
+    this.actions = actions;
     document.addEventListener("keydown", (event) => this.#press(event));
     document.addEventListener("change", ({ target }) => {
       if (target.matches("[data-single-keys]")) setEnabled(target.checked);
@@ -50,8 +54,12 @@ export class KeyboardShortcuts {
 
   // --- Moving in the list
 
+  get #inbox() {
+    return this.#getInbox();
+  }
+
   get #rows() {
-    return [...this.inbox.list.querySelectorAll("[data-thread]")];
+    return [...(this.#inbox?.list.querySelectorAll("[data-thread]") ?? [])];
   }
 
   get #open() {
@@ -64,7 +72,7 @@ export class KeyboardShortcuts {
 
   #step(by) {
     const rows = this.#rows;
-    const from = this.#focusedRow ?? (this.#open && this.inbox.row(this.#open));
+    const from = this.#focusedRow ?? (this.#open && this.#inbox?.row(this.#open));
     const place = from ? rows.indexOf(from) + by : 0;
     focus(rows[Math.max(0, Math.min(place, rows.length - 1))]);
   }
@@ -75,7 +83,7 @@ export class KeyboardShortcuts {
     const found = [...page.querySelectorAll("[data-thread]")].map((row) => row.dataset.thread);
     const next = found.find((thread) => thread !== this.#open);
     if (!next) return toast("You're all caught up.");
-    const { key } = this.inbox;
+    const key = this.#inbox?.key ?? "inbox";
     location.assign(`/threads/${next}/${key === "inbox" ? "" : `?in=${key}`}`);
   }
 
@@ -90,7 +98,7 @@ export class KeyboardShortcuts {
   }
 
   #isArchived(all) {
-    return all.every(({ folder }) => ["archived", "spam"].includes(folder ?? this.inbox.folder));
+    return all.every(({ folder }) => ["archived", "spam"].includes(folder ?? this.#inbox.folder));
   }
 
   async #act(choose) {
@@ -107,7 +115,7 @@ export class KeyboardShortcuts {
     document.getElementById("act-on-rows")?.reset();
     // The row is removed by an event, which may arrive before the response.
     const isLost = document.activeElement === document.body || this.#focusedRow === row;
-    if (next && isLost) focus(this.inbox.row(next));
+    if (next && isLost) focus(this.#inbox.row(next));
   }
 
   // --- Search, command palette and the list of shortcuts

@@ -1,6 +1,7 @@
 // Entry point of every signed-in page: opens the socket and connects the page's modules to it.
 
 import { ThreadActions } from "../inbox/thread_actions.js";
+import { watchWidth } from "../inbox/column.js";
 import { Inbox } from "../inbox/inbox.js";
 import { BackgroundThreads } from "../realtime/background_threads.js";
 import { Socket } from "../realtime/socket.js";
@@ -24,21 +25,26 @@ const user = root.dataset.me;
 const socket = new Socket({ user });
 const outbox = new Outbox(user);
 const sendQueue = new SendQueue(socket, outbox);
-const rows = document.querySelector("[data-rows]");
-const inbox = rows && new Inbox(rows, socket);
+let inbox = null;
+startInbox();
+watchWidth(startInbox);
+const actions = new ThreadActions({ onDone: () => socket.isLive || inbox?.refresh() });
 const timeline = document.querySelector("[data-timeline]");
 const thread = timeline && new Thread(timeline, socket, outbox, sendQueue);
-if (rows) {
-  const actions = new ThreadActions({ onDone: () => socket.isLive || inbox.refresh() });
-  // Loaded last: reading and writing do not depend on it.
-  void import("../inbox/keyboard_shortcuts.js").then(
-    ({ KeyboardShortcuts }) => new KeyboardShortcuts(inbox, actions),
-  );
-}
 const backgroundThreads = new BackgroundThreads(socket, sendQueue, {
   shown: () => thread?.id ?? null,
 });
 if (thread) socket.shown = () => thread.shown;
+
+// Loaded last: reading and writing do not depend on it.
+void import("../inbox/keyboard_shortcuts.js").then(
+  ({ KeyboardShortcuts }) => new KeyboardShortcuts(() => inbox, actions),
+);
+
+function startInbox() {
+  const rows = document.querySelector("[data-rows]");
+  if (rows) inbox ??= new Inbox(rows, socket);
+}
 
 // The thread was pinned, muted or moved, here or on another page: the menu offers the opposite.
 socket.addEventListener("inbox.changed", ({ detail: { thread: id, folder, pinned, muted } }) => {

@@ -9,6 +9,15 @@ from typing import Any
 from tests.bench.deployment import Deployment
 from tests.bench.minimal_clients import open_http
 
+# A phone on 3G: a processor four times slower, 1.6 Mbit/s and 150 ms for a round trip.
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+CPU_SLOWDOWN = 4
+NETWORK_3G = {
+    "offline": False,
+    "latency": 150,
+    "downloadThroughput": 1.6 * 1024 * 1024 / 8,
+    "uploadThroughput": 750 * 1024 / 8,
+}
 BROWSER = ("PARLEY_TEST_CHROMIUM", "/usr/bin/chromium")
 MEASURE = """() => {
     const page = performance.getEntriesByType("navigation")[0];
@@ -53,7 +62,16 @@ async def _compare(
         "ratio": median(large_one / small_one for small_one, large_one in times),
         "small_size": small["size"],
         "large_size": large["size"],
+        "cpu": await _cpu_of(deployment, connection, large, requests),
     }
+
+
+async def _cpu_of(deployment: Deployment, connection: Any, target: Any, requests: int) -> float:
+    """The processor time of the service for one request, in seconds."""
+    before = deployment.cpu()["service"]
+    for _ in range(requests):
+        await _get(connection, deployment.port, target)
+    return (deployment.cpu()["service"] - before) / requests
 
 
 async def _get(connection: Any, port: int, target: dict[str, str]) -> float:
@@ -66,28 +84,45 @@ async def _get(connection: Any, port: int, target: dict[str, str]) -> float:
     return time.perf_counter() - started_at
 
 
-def in_browser(deployment: Deployment, *, visits: int) -> dict[str, float] | None:
-    """Measures the thread page in Chromium; None if Chromium is missing."""
+def in_browser(
+    deployment: Deployment, *, visits: int, is_slow: bool = False
+) -> dict[str, float] | None:
+    """Measures the thread page in Chromium; None if Chromium is missing. `is_slow` emulates a
+    phone with a slow processor and network."""
     path = os.environ.get(BROWSER[0], BROWSER[1])
     if not os.path.exists(path):
         return None
     from playwright.sync_api import sync_playwright
 
-    target, found = deployment.seed_data["short"], []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for _ in range(visits):
-            context = browser.new_context()
-            cookie = {"name": "sessionid", "value": target["cookie"]}
-            context.add_cookies([cookie | {"url": f"http://127.0.0.1:{deployment.port}"}])
-            page = context.new_page()
-            page.goto(f"http://127.0.0.1:{deployment.port}{target['path']}", wait_until="load")
-            # Wait until the socket is open and the thread synced.
-            page.wait_for_selector("html[data-live=yes]", state="attached")
-            live = page.evaluate("performance.now()")
-            # Some files are fetched after that.
-            page.wait_for_load_state("networkidle")
-            found.append(page.evaluate(MEASURE) | {"live": live})
-            context.close()
+        found = [_visit(browser, deployment, is_slow) for _ in range(visits)]
         browser.close()
     return {name: median(each[name] for each in found) for name in found[0]}
+
+
+def _visit(browser: Any, deployment: Deployment, is_slow: bool) -> dict[str, float]:
+    """The first visit of a user: nothing is cached."""
+    target = deployment.seed_data["short"]
+    url = f"http://127.0.0.1:{deployment.port}"
+    context = browser.new_context(**(PHONE if is_slow else {}))
+    context.add_cookies([{"name": "sessionid", "value": target["cookie"], "url": url}])
+    page = context.new_page()
+    if is_slow:
+        _slow_down(page)
+    page.goto(f"{url}{target['path']}", wait_until="load")
+    # Wait until the socket is open and the thread synced.
+    page.wait_for_selector("html[data-live=yes]", state="attached")
+    live = page.evaluate("performance.now()")
+    # Some files are fetched after that.
+    page.wait_for_load_state("networkidle")
+    found = page.evaluate(MEASURE) | {"live": live}
+    context.close()
+    return found
+
+
+def _slow_down(page: Any) -> None:
+    device = page.context.new_cdp_session(page)
+    device.send("Network.enable")
+    device.send("Network.emulateNetworkConditions", NETWORK_3G)
+    device.send("Emulation.setCPUThrottlingRate", {"rate": CPU_SLOWDOWN})

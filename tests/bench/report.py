@@ -92,18 +92,25 @@ def _pages(result: Result) -> Iterator[Row]:
         times = f"{1000 * found['small']:.1f} and {1000 * found['large']:.1f} ms"
         ratio = found["ratio"]
         yield Row(title, f"{times}, ratio {ratio:.2f}", "at most 1.2", ratio <= 1.2)
-    if result.browser is None:
+    for what, found, bar in (("thread", result.thread, 12), ("inbox", result.inbox, 6)):
+        cpu = 1000 * found["cpu"]
+        yield Row(f"{what} page, CPU of the service", f"{cpu:.1f} ms", f"at most {bar}", cpu <= bar)
+    if result.browser is None or result.slow_browser is None:
         yield Row("thread page in Chromium", "no Chromium here")
         return
     seen = result.browser
-    times = ", ".join(
-        f"{name} {seen[name]:.0f} ms" for name in ("first_byte", "interactive", "live")
-    )
-    yield Row("thread page in Chromium", times.replace("_", " "))
+    yield Row("thread page in Chromium", _loading_times(seen))
+    title = "thread page in Chromium, processor 4 times slower, 3G"
+    yield Row(title, _loading_times(result.slow_browser))
     weight = seen["weight"] / 1024
     is_light = weight <= 60 and not seen["foreign"]
     figure = f"{weight:.1f} KB in {seen['files']:.0f} files"
     yield Row("JavaScript and CSS of the thread page", figure, "at most 60 KB", is_light)
+
+
+def _loading_times(seen: dict[str, float]) -> str:
+    times = [f"{name} {seen[name]:.0f} ms" for name in ("first_byte", "interactive", "live")]
+    return ", ".join(times).replace("_", " ")
 
 
 def _costs(result: Result) -> Iterator[Row]:
@@ -163,7 +170,12 @@ def as_json(result: Result) -> dict[str, Any]:
             name: [vars(one) | {"rate": one.rate} for one in found]
             for name, found in result.sending.rounds.items()
         },
-        "pages": {"thread": result.thread, "inbox": result.inbox, "browser": result.browser},
+        "pages": {
+            "thread": result.thread,
+            "inbox": result.inbox,
+            "browser": result.browser,
+            "slow_browser": result.slow_browser,
+        },
         "costs": result.costs,
         "idle": result.idle,
         "heartbeats": result.heartbeats,

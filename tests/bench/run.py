@@ -47,6 +47,8 @@ class Result:
     heartbeats: dict[str, float]
     storm: dict[str, float]
     browser: dict[str, float] | None
+    # A slow processor and network.
+    slow_browser: dict[str, float] | None
     shares: dict[str, float]
     # The machine and the size of the run.
     machine: dict[str, Any]
@@ -69,6 +71,7 @@ def bench(size: Size, *, keep_profile: Path | None, log_progress: Callable[[str]
         inbox = pages.compare(deployment, "small", "large", requests=size.requests)
         costs = _costs(deployment)
         browser = pages.in_browser(deployment, visits=size.visits)
+        slow_browser = pages.in_browser(deployment, visits=size.visits, is_slow=True)
         log_progress("Sockets that all reconnect at once ...")
         storm = sockets.storm(deployment, count=size.storm)
         log_progress("Heartbeats ...")
@@ -83,7 +86,20 @@ def bench(size: Size, *, keep_profile: Path | None, log_progress: Callable[[str]
         "seconds": size.seconds,
         "took": time.monotonic() - started_at,
     }
-    return Result(size, sending, thread, inbox, costs, idle, beats, storm, browser, shares, machine)
+    return Result(
+        size=size,
+        sending=sending,
+        thread=thread,
+        inbox=inbox,
+        costs=costs,
+        idle=idle,
+        heartbeats=beats,
+        storm=storm,
+        browser=browser,
+        slow_browser=slow_browser,
+        shares=shares,
+        machine=machine,
+    )
 
 
 def _costs(deployment: Deployment) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from uuid import uuid4
 
+from django.template.loader import get_template
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,9 +12,9 @@ from threads.actions.revisions import edit_message, set_reaction
 from threads.cache import CachedThread
 from threads.models import Message
 from threads.rendering.messages import (
-    _cached_fragment,
-    _is_plain,
-    _render,
+    MESSAGE_TEMPLATE,
+    _plain_fragment,
+    is_plain,
     message_view,
     render_message,
 )
@@ -23,7 +24,7 @@ WORDS = st.one_of(ANY, st.sampled_from(["100 %", "%(seq)s", "{{ seq }}", "<b>", 
 
 
 def render_by_template(message: Message, cached: CachedThread) -> str:
-    return _render({"message": message_view(message, cached)})
+    return get_template(MESSAGE_TEMPLATE).render({"message": message_view(message, cached)})
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -34,18 +35,18 @@ def test_plain_text_is_rendered_like_by_the_template(thread, buyer, body, name, 
     person.person = person.person | {"name": name, "avatar": avatar}
     message = messages_of(thread)[0].copy()
     message.body, message.client_id = body, f"<{uuid4()}>"
-    assert _is_plain(message)
+    assert is_plain(message)
     assert render_message(message, cached) == render_by_template(message, cached)
 
 
 def test_the_template_is_rendered_once_per_author(thread, buyer):
     for number in range(5):
         say(buyer, thread, f"Number {number}")
-    _cached_fragment.cache_clear()
+    _plain_fragment.cache_clear()
     cached = cache.peek(thread)
     shown = [render_message(message, cached) for message in messages_of(thread)[1:]]
     assert len(set(shown)) == 5
-    assert _cached_fragment.cache_info().misses == 1
+    assert _plain_fragment.cache_info().misses == 1
 
 
 def test_a_changed_name_is_rendered(buyer):
@@ -63,5 +64,5 @@ def test_other_messages_are_rendered_by_the_template(thread, buyer, seller):
     set_reaction(seller, thread_id=thread, message_id=message.id, reaction="👍", on=True)
     edit_message(buyer, thread_id=thread, message_id=message.id, body="After")
     newest = messages_of(thread)[-1]
-    assert not _is_plain(newest)
+    assert not is_plain(newest)
     assert "edited" in render_message(newest, cache.peek(thread))

@@ -1,10 +1,12 @@
 """Attribute types: PynamoDB's with faster access, plus integers and documents as plain dicts."""
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from pynamodb import attributes
 from pynamodb.attributes import Attribute
-from pynamodb.constants import LIST, MAP, NUMBER
+from pynamodb.constants import LIST, MAP, NULL, NUMBER
+from pynamodb.models import Model
 
 
 class FastAccess:
@@ -105,3 +107,30 @@ def _plain(typed: dict[str, Any]) -> Any:
         case "L":
             return [_plain(part) for part in value]
     raise TypeError(f"not a document: {kind}")
+
+
+# --- Reading items
+
+
+def parse_attributes(kind: type[Model], raw: dict[str, Any]) -> dict[str, Any]:
+    """The attribute values of an item. PynamoDB goes through all attributes of the kind three
+    times; this goes through those that are stored."""
+    stored, values = _stored_names(kind), _defaults(kind).copy()
+    for stored_name, typed in raw.items():
+        found = stored.get(stored_name)
+        if found and typed and NULL not in typed:
+            name, attribute = found
+            values[name] = attribute.deserialize(attribute.get_value(typed))
+    return values
+
+
+@functools.cache
+def _stored_names(kind: type[Model]) -> dict[str, tuple[str, Attribute[Any]]]:
+    """Python name and attribute, by the name in the table."""
+    return {each.attr_name: (name, each) for name, each in kind.get_attributes().items()}
+
+
+@functools.cache
+def _defaults(kind: type[Model]) -> dict[str, Any]:
+    found = {name: each.default for name, each in kind.get_attributes().items()}
+    return {name: value for name, value in found.items() if value is not None}

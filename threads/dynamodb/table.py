@@ -16,7 +16,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
 from pynamodb.models import Model
 
-from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute
+from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute, parse_attributes
 from threads.dynamodb.client import SyncClient
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.sizes import check_size, item_bytes
@@ -136,6 +136,12 @@ class Item(Model):
     def _get_connection(cls) -> TableConnection:
         # PynamoDB would open one connection per class.
         return connection()
+
+    @classmethod
+    def from_raw_data(cls, data: dict[str, Any]) -> Self:
+        item = cls.__new__(cls)
+        item.attribute_values = parse_attributes(cls, data)
+        return item
 
     @property
     def is_expired(self) -> bool:

@@ -4,7 +4,6 @@ What differs between viewers (own messages, times in their zone, grouping) is pa
 A published fragment is the same for all viewers, and the browser sets these.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -15,6 +14,7 @@ from django.template.loader import get_template
 from django.urls import reverse
 from django.utils.html import escape
 
+from core.fragments import CachedFragment, render_fragment, slot
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.dynamodb.unknown_kinds import record_unknown
@@ -35,13 +35,12 @@ from threads.rendering.attachments import (
     label_of,
     preview_of,
 )
-from threads.rendering.fragments import CachedFragment, slot
-from threads.rendering.labels import day_label, time_label
+from threads.rendering.labels import time_label
 from threads.rendering.markdown import to_html
 
 # Shown for a message of a type that only a newer version of the software can show.
 UNKNOWN_MESSAGE = "This message can't be shown here yet. Reload the page in a moment."
-GROUP_WITHIN = timedelta(minutes=5)
+MESSAGE_TEMPLATE = "threads/message.html"
 
 
 @dataclass
@@ -70,29 +69,15 @@ class MessageView:
     can_be_edited_until: str
 
 
-@dataclass
-class TimelineEntry:
-    """A message in the timeline of one viewer. `joins` groups it with the message before it."""
-
-    message: MessageView
-    day: str
-    mine: bool
-    joins: bool
-    # The viewer's id.
-    reader: str
-
-
 def message_view(message: Message, cached: CachedThread, zone: tzinfo = UTC) -> MessageView:
     at = keys.parse_iso(message.created_at).astimezone(zone)
-    body, kind = _shown_body(message), message.type
-    if kind not in MESSAGE_TYPES:
-        kind = TEXT if message.author_id else SYSTEM
+    body = _shown_body(message)
     attachments = [] if message.is_withheld else message.attachments or []
     return MessageView(
         id=message.id,
         seq=message.seq,
         tally=message.tally,
-        type=kind,
+        type=shown_type(message),
         author=cached.get_person(message.author_id) if message.author_id else None,
         html=to_html(body),
         attachments=attachment_views(attachments),
@@ -110,10 +95,16 @@ def message_view(message: Message, cached: CachedThread, zone: tzinfo = UTC) -> 
         reactions=_reactions_of(message),
         quote=_quote_of(message, cached),
         card=_card_of(message, cached),
-        can_be_edited_until=keys.iso(at + timedelta(seconds=EDIT_WINDOW_SECONDS))
+        can_be_edited_until=_edit_deadline(message)
         if message.body and body and message.type in MESSAGE_TYPES and not message.action
         else "",
     )
+
+
+def shown_type(message: Message) -> str:
+    if message.type in MESSAGE_TYPES:
+        return message.type
+    return TEXT if message.author_id else SYSTEM
 
 
 def _card_of(message: Message, cached: CachedThread) -> dict[str, Any] | None:
@@ -173,34 +164,52 @@ def message_url(thread_id: str, message_id: str) -> str:
 
 
 @lru_cache(maxsize=10_000)
+def thread_url(thread_id: str) -> str:
+    return reverse("threads:thread", args=[thread_id])
+
+
+@lru_cache(maxsize=10_000)
 def _messages_url(thread_id: str) -> str:
     return reverse("threads:messages", args=[thread_id])
 
 
 def render_message(message: Message, cached: CachedThread) -> str:
     """The fragment in a published event, the same for every viewer."""
-    if not _is_plain(message):
-        return _render({"message": message_view(message, cached)})
-    fragment = _cached_fragment(tuple(cached.get_person(message.author_id or "").items()))
-    return fragment.fill(_values_of(message))
-
-
-def _render(context: dict[str, Any]) -> str:
-    return get_template("threads/message.html").render(context)
+    if is_plain(message):
+        author = cached.get_person(message.author_id or "")
+        return render_plain(message, author, keys.parse_iso(message.created_at))
+    return render_fragment(MESSAGE_TEMPLATE, {"message": message_view(message, cached)})
 
 
 # --- Plain text messages, as most are: rendered from a cached fragment
 
 
-def _is_plain(message: Message) -> bool:
+def render_plain(
+    message: Message,
+    author: Person,
+    at: datetime,
+    *,
+    is_mine: bool = False,
+    is_grouped: bool = False,
+) -> str:
+    """`at` is the time of the message in the zone in which it is shown."""
+    fragment = _plain_fragment(tuple(author.items()), is_mine, is_grouped)
+    return fragment.fill(_values_of(message, at))
+
+
+_NOT_PLAIN = (
+    *("attachments", "action", "reply_to", "reactions"),
+    *("rev", "edited_at", "removed_at", "hidden_at", "flags"),
+)
+
+
+def is_plain(message: Message) -> bool:
     """A new text message without attachments, quote, reactions or revisions."""
-    other = (message.attachments, message.action, message.reply_to, message.reactions)
-    changed = (message.rev, message.edited_at, message.is_withheld, message.flags)
-    return message.type == TEXT and bool(message.body) and not any(other) and not any(changed)
+    get = message.attribute_values.get
+    return get("type") == TEXT and bool(get("body")) and not any(map(get, _NOT_PLAIN))
 
 
-def _values_of(message: Message) -> dict[str, object]:
-    at = keys.parse_iso(message.created_at)
+def _values_of(message: Message, at: datetime) -> dict[str, object]:
     return {
         "id": message.id,
         "seq": message.seq,
@@ -210,12 +219,19 @@ def _values_of(message: Message) -> dict[str, object]:
         "time": time_label(at),
         "url": message_url(message.thread_id, message.id),
         "client": escape(message.client_id or ""),
-        "until": keys.iso(at + timedelta(seconds=EDIT_WINDOW_SECONDS)),
+        "until": _edit_deadline(message),
     }
 
 
+def _edit_deadline(message: Message) -> str:
+    deadline = keys.parse_iso(message.created_at) + timedelta(seconds=EDIT_WINDOW_SECONDS)
+    return keys.iso(deadline)
+
+
 @lru_cache(maxsize=4096)
-def _cached_fragment(author: tuple[tuple[str, Any], ...]) -> CachedFragment:
+def _plain_fragment(
+    author: tuple[tuple[str, Any], ...], is_mine: bool, is_grouped: bool
+) -> CachedFragment:
     view = SimpleNamespace(
         id=slot("id"),
         seq=slot("seq"),
@@ -229,35 +245,5 @@ def _cached_fragment(author: tuple[tuple[str, Any], ...]) -> CachedFragment:
         client_id=slot("client"),
         can_be_edited_until=slot("until"),
     )
-    return CachedFragment(_render({"message": view}))
-
-
-def build_timeline(
-    messages: Iterable[Message], cached: CachedThread, *, reader_id: str, zone: tzinfo
-) -> list[TimelineEntry]:
-    """Oldest first, with days and groups, for one viewer."""
-    today = datetime.now(zone).date()
-    entries: list[TimelineEntry] = []
-    before: MessageView | None = None
-    for message in messages:
-        view = message_view(message, cached, zone)
-        new_day = before is None or before.at.date() != view.at.date()
-        entries.append(
-            TimelineEntry(
-                message=view,
-                day=day_label(view.at.date(), today) if new_day else "",
-                mine=message.author_id == reader_id,
-                joins=not new_day and joins(before, view),
-                reader=reader_id,
-            )
-        )
-        before = view
-    return entries
-
-
-def joins(before: MessageView | None, view: MessageView) -> bool:
-    """Consecutive messages of one author within five minutes form a group."""
-    if before is None or {before.type, view.type} & {SYSTEM, ACTION}:
-        return False
-    same = before.author and view.author and before.author["id"] == view.author["id"]
-    return bool(same) and view.at - before.at <= GROUP_WITHIN
+    context = {"message": view, "mine": is_mine, "joins": is_grouped}
+    return CachedFragment(get_template(MESSAGE_TEMPLATE).render(context))

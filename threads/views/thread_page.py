@@ -1,28 +1,24 @@
 """The template context of the thread page, for one viewer."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
-from uuid import uuid4
-from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
+from core.pages import CLIENT_ID_SLOT, clock_slot, render_cacheable_page, render_page
 from core.refusals import Refusal
 from threads.actions.invitations import EXPIRED_HINT
 from threads.cache import CachedThread
 from threads.events import get_banner, list_cursors
-from threads.forms import SendMessage
 from threads.models import Invitation, Participant, Person, Thread
 from threads.models.participant import REQUEST_DECLINED, REQUEST_RECEIVED
 from threads.permissions import can_add, can_remove, check_can_write
 from threads.queries import OpenedThread
 from threads.registry import page_sections, sidebars
-from threads.rendering.markdown import strip_links
-from threads.rendering.messages import build_timeline
+from threads.rendering.timeline import Timeline
 
 
 @dataclass
@@ -33,7 +29,8 @@ class ParticipantView:
     avatar: str
     role: str
     time_zone: str
-    local_time: datetime
+    # A slot, since it differs in every response.
+    local_time: str
     is_me: bool
     can_be_removed: bool
 
@@ -52,41 +49,57 @@ class ThreadView:
 
 
 def thread_page(
-    user: User, opened: OpenedThread, *, current_tab: str = "", **extra: Any
+    user: User, opened: OpenedThread, *, current_tab: str = "", target: str = "", **extra: Any
 ) -> dict[str, Any]:
     people = people_of(user, opened)
-    others = [person for person in people if not person.is_me]
     me = opened.me
     refusal = _write_refusal(user, opened)
-    return {
+    context = {
         "thread": thread_view(opened.cached.thread),
         "people": people,
-        "invited": invited_people(opened.cached),
-        "others": others,
+        "others": [person for person in people if not person.is_me],
         "newest": opened.messages[-1] if opened.messages else None,
         "unread": me.unread,
-        "first_unread": _first_unread(user, opened),
+        "target": target,
         "cursors": list_cursors(opened, reader_id=user.id),
         "compose": compose_form(opened),
         "can_write": refusal is None,
         "refusal": refusal,
-        "is_pinned": me.pinned,
-        "is_muted": me.is_muted,
         "is_marked_unread": bool(me.marked_unread),
-        "folder": me.folder,
         "asks_me": is_request_recipient(me),
         "is_declined": me.request_state == REQUEST_DECLINED,
         "is_request_expired": me.is_request_expired,
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
-        "can_add_people": refusal is None and can_add(opened.cached.thread, me),
-        "is_group": opened.cached.is_group,
         "in_safe_mode": opened.cached.thread.safe_mode_required or user.safe_mode,
-        "requires_safe_mode": opened.cached.thread.safe_mode_required,
-        "can_set_safe_mode": refusal is None and _is_principal(user, opened),
-        **timeline_page(user, opened),
+        **timeline_page(user, opened, first_unread=_first_unread(user, opened), target=target),
         **_sections(user, opened, refusal is None, current_tab),
-        **extra,
     }
+    return context | {"head": _head(user, opened, context)} | extra
+
+
+def _head(user: User, opened: OpenedThread, context: dict[str, Any]) -> dict[str, Any]:
+    """Everything that the header of the thread shows, with the list of people and the menu."""
+    thread, me, can_write = opened.cached.thread, opened.me, context["can_write"]
+    names = ("people", "others", "is_blocked_by_me", "can_offer", "progress")
+    return {name: context.get(name) for name in names} | {
+        "thread": {"id": thread.id, "subject": thread.subject},
+        "has_panel": bool(context.get("panel")),
+        "invited": invited_people(opened.cached),
+        "folder": me.folder,
+        "is_pinned": me.pinned,
+        "is_muted": me.is_muted,
+        "can_add_people": can_write and can_add(thread, me),
+        "requires_safe_mode": thread.safe_mode_required,
+        "can_set_safe_mode": can_write and _is_principal(user, opened),
+    }
+
+
+def render_thread(
+    request: HttpRequest, context: dict[str, Any], template: str = "threads/thread.html"
+) -> HttpResponse:
+    # Placeholders of archived messages must not be cached.
+    render = render_page if context["has_unavailable"] else render_cacheable_page
+    return render(request, template, context)
 
 
 def sidebar_context(request: HttpRequest, thread_id: str) -> dict[str, Any]:
@@ -121,22 +134,24 @@ def _first_unread(user: User, opened: OpenedThread) -> str:
     return unread[0].id if opened.me.unread and unread else ""
 
 
-def timeline_page(user: User, opened: OpenedThread) -> dict[str, Any]:
-    """One page of messages, with links to the pages before and after it."""
+def timeline_page(user: User, opened: OpenedThread, **marks: str) -> dict[str, Any]:
+    """One page of messages, with links to the pages before and after it. `marks` are the ids of
+    the first unread message and of the target, if the page shows them."""
     thread_id = opened.cached.thread.id
     messages = opened.messages
-    entries = build_timeline(
-        messages, opened.cached, reader_id=user.id, zone=timezone.get_current_timezone()
+    timeline = Timeline(
+        messages,
+        opened.cached,
+        user.id,
+        timezone.get_current_timezone(),
+        without_links=is_request_recipient(opened.me),
+        **marks,
     )
-    if is_request_recipient(opened.me):
-        # Links of an unknown sender do not work before the request is accepted.
-        for entry in entries:
-            entry.message.html = strip_links(entry.message.html)
     older = opened.has_older and messages
     newer = opened.has_newer and messages
     return {
-        "timeline": entries,
-        "has_unavailable": any(entry.message.unavailable for entry in entries),
+        "timeline": timeline,
+        "has_unavailable": timeline.has_unavailable,
         "older_url": page_url(thread_id, "before", messages[0].id) if older else "",
         "newer_url": page_url(thread_id, "after", messages[-1].id) if newer else "",
     }
@@ -177,7 +192,7 @@ def _person_view(person: Participant, user: User, *, may_remove: bool) -> Partic
         avatar=copy.get("avatar", ""),
         role=person.role,
         time_zone=copy["timeZone"],
-        local_time=datetime.now(ZoneInfo(copy["timeZone"])),
+        local_time=clock_slot(copy["timeZone"]),
         is_me=person.user_id == user.id,
         can_be_removed=may_remove,
     )
@@ -201,11 +216,13 @@ def invitation_page(cached: CachedThread, invitation: Invitation) -> dict[str, A
     }
 
 
-def compose_form(opened: OpenedThread) -> SendMessage:
+def compose_form(opened: OpenedThread) -> dict[str, Any]:
     """With a client id, so that posting the same page twice stores one message."""
-    return SendMessage(
-        initial={"client_id": str(uuid4()), "seen_seq": opened.cached.thread.last_seq}
-    )
+    return {
+        "client_id": CLIENT_ID_SLOT,
+        "seen_seq": opened.cached.thread.last_seq,
+        "body": "",
+    }
 
 
 def _write_refusal(user: User, opened: OpenedThread) -> Refusal | None:

@@ -15,6 +15,7 @@ from accounts.http import AuthenticatedRequest
 from accounts.models import User
 from accounts.queries import get_person
 from core.ids import is_id
+from core.pages import render_page
 from core.refusals import Refusal
 from threads import queries
 from threads.actions.cursors import mark_read
@@ -28,6 +29,7 @@ from threads.rendering.notices import policy_notice
 from threads.views.files import upload_files
 from threads.views.thread_page import (
     invitation_page,
+    render_thread,
     sidebar_context,
     thread_page,
     timeline_page,
@@ -82,28 +84,14 @@ def thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
         if refusal.code != "THREAD_NOT_FOUND":
             raise
         return _render_invitation(request, thread_id)
-    return _render_thread(request, thread_page(request.user, opened) | sidebar)
-
-
-def _render_thread(request: AuthenticatedRequest, context: dict[str, Any]) -> HttpResponse:
-    return _render_messages(request, "threads/thread.html", context)
-
-
-def _render_messages(
-    request: AuthenticatedRequest, template: str, context: dict[str, Any]
-) -> HttpResponse:
-    response = render(request, template, context)
-    if context["has_unavailable"]:
-        # Placeholders of archived messages must not be cached.
-        response["Cache-Control"] = "no-store"
-    return response
+    return render_thread(request, thread_page(request.user, opened) | sidebar)
 
 
 def _render_invitation(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """An invited user sees the participants and the subject, and can accept or decline."""
     cached, invitation = queries.open_invitation(request.user, thread_id)
     context = invitation_page(cached, invitation) | sidebar_context(request, thread_id)
-    return render(request, "threads/invitation.html", context)
+    return render_page(request, "threads/invitation.html", context)
 
 
 @require_safe
@@ -116,7 +104,7 @@ def message(request: AuthenticatedRequest, thread_id: str, message_id: str) -> H
             lambda: queries.open_thread_at(request.user, thread_id, message_id),
         )
     context = thread_page(request.user, opened, target=message_id)
-    return _render_thread(request, context | sidebar)
+    return render_thread(request, context | sidebar)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -150,8 +138,8 @@ def _render_refused(
         opened = queries.open_thread(request.user, thread_id)
     context = thread_page(request.user, opened, refusal=refusal.as_dict(request.corr_id))
     context |= sidebar_context(request, thread_id)
-    context["compose"].initial["body"] = request.POST.get("body", "")
-    response = render(request, "threads/thread.html", context, status=refusal.status)
+    context["compose"]["body"] = request.POST.get("body", "")
+    response = render_page(request, "threads/thread.html", context, status=refusal.status)
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     return response
@@ -164,10 +152,10 @@ def _list(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
         opened = _open_page(request, thread_id)
         if request.headers.get("X-Fragment"):
             context = timeline_page(request.user, opened)
-            return _render_messages(request, "threads/message_page.html", context)
+            return render_thread(request, context, "threads/message_page.html")
         opened.cached = queries.open_thread(request.user, thread_id).cached
     context = thread_page(request.user, opened) | sidebar_context(request, thread_id)
-    return _render_thread(request, context)
+    return render_thread(request, context)
 
 
 def _open_page(request: AuthenticatedRequest, thread_id: str) -> queries.OpenedThread:
