@@ -1,14 +1,15 @@
-"""Activates the time zone of the signed-in user."""
+"""Activates the time zone of the signed-in user, and clears the browser's cache after a sign-out."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
-from django.utils.decorators import sync_and_async_middleware
+from django.utils.decorators import sync_and_async_middleware, sync_only_middleware
 
 from accounts.models import User
 from core.time_zones import zone_of
@@ -36,3 +37,18 @@ def _override_time_zone(user: User | AnonymousUser) -> contextlib.AbstractContex
     if isinstance(user, AnonymousUser):
         return contextlib.nullcontext()
     return timezone.override(zone_of(user.time_zone))
+
+
+@sync_only_middleware
+def clear_cache(get_response: Sync) -> Sync:
+    """Browsers keep pages to revalidate them. When a session ends they have to remove them, since
+    the Back button shows a kept page without asking."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        cookie = response.cookies.get(settings.SESSION_COOKIE_NAME)
+        if cookie is not None and not cookie.value:
+            response["Clear-Site-Data"] = '"cache"'
+        return response
+
+    return middleware

@@ -13,7 +13,8 @@ import secrets
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.template.loader import get_template
@@ -98,13 +99,24 @@ def render_fragment(template: str, context: dict[str, Any]) -> SafeString:
     return mark_safe(html)
 
 
+def render_list(template: str, name: str, items: Sequence[Any]) -> SafeString:
+    """Renders the template once for each item; a list that is cached as a whole is one lookup."""
+    key = _key(template, {f"{name} list": items})
+    html = fragments.get(key)
+    if html is None:
+        html = "".join(render_fragment(template, {name: item}) for item in items)
+        fragments.put(key, html)
+    return mark_safe(html)
+
+
 def _key(template: str, context: dict[str, Any]) -> bytes:
     """A hash of the complete context by value, and of what template tags read besides it: the
     time zone and the day."""
-    zone, today = timezone.get_current_timezone_name(), timezone.localdate()
+    zone = timezone.get_current_timezone()
+    today = datetime.now(zone).date()
     complete = io.BytesIO()
     pickler = pickle.Pickler(complete, pickle.HIGHEST_PROTOCOL)
     # Otherwise the result depends on whether two equal texts are the same object.
     pickler.fast = True
-    pickler.dump((template, zone, today, context))
+    pickler.dump((template, str(zone), today, context))
     return hashlib.blake2b(complete.getbuffer(), digest_size=32).digest()

@@ -16,7 +16,7 @@ from django.template.loader import get_template
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.crypto import salted_hmac
 from django.utils.html import escape
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from core.fragments import render_fragment, slot
 from core.time_zones import zone_of
@@ -35,7 +35,8 @@ def render_part(context: Context, template: str, values: dict[str, Any]) -> Safe
     if has_slots(context):
         return render_fragment(template, values | {"csrf_token": CSRF_SLOT})
     # A token differs in every response: the fragment would never be used again.
-    return get_template(template).render(values | {"csrf_token": context.get("csrf_token")})
+    values = values | {"csrf_token": context.get("csrf_token")}
+    return mark_safe(get_template(template).render(values))
 
 
 def has_slots(context: Context) -> bool:

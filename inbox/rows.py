@@ -1,15 +1,16 @@
 """Rows of the inbox as a page shows them, and the column of rows with its folders."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from accounts.models import User
-from core.fragments import render_fragment
+from core.fragments import render_fragment, render_list
 from inbox.queries import (
     ACTION_REQUIRED,
     FILTERS,
@@ -113,7 +114,7 @@ class InboxColumn:
 
     @property
     def rows_html(self) -> SafeString:
-        return mark_safe("".join(row.html for row in self.rows))
+        return render_list("inbox/row.html", "row", self.rows)
 
 
 def get_column(user: User, key: str, *, after: str = "", current: str = "") -> InboxColumn:
@@ -173,7 +174,8 @@ def folder_url(key: str) -> str:
 def row_of(
     user: User, participant: Participant, key: str = INBOX, *, current: str = ""
 ) -> InboxRow:
-    at = keys.parse_iso(participant.last_message_at).astimezone(timezone.get_current_timezone())
+    zone = timezone.get_current_timezone()
+    at = keys.parse_iso(participant.last_message_at).astimezone(zone)
     last = participant.last_message_shown
     url = thread_url(participant.thread_id)
     return InboxRow(
@@ -189,7 +191,7 @@ def row_of(
         last_author_id=last["author"] or "",
         last_is_mine=last["author"] == user.id,
         last_at=at.isoformat(),
-        last_at_label=row_label(at, timezone.localdate()),
+        last_at_label=row_label(at, datetime.now(zone).date()),
         unread=participant.unread,
         is_marked=bool(participant.marked_unread),
         is_request=bool(participant.request_state),

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ from django.template.backends.django import Template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from core.fragments import FragmentCache
 from messaging_site.script_modules import list_imports
 from tests.indexes import settle
 from tests.threads.conftest import make_person, say, start
-from threads.dynamodb.store import count_requests
+from threads.dynamodb.store import Store, count_requests
+from threads.rendering import timeline
 
 STATIC = Path(settings.BASE_DIR) / "static"
 
@@ -23,7 +26,8 @@ STATIC = Path(settings.BASE_DIR) / "static"
 def visit(db):
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
-    say(seller, thread, "Gladly")
+    for _ in range(30):
+        say(seller, thread, "Gladly")
     client = Client()
     client.force_login(buyer)
     pages = {
@@ -51,6 +55,48 @@ def test_a_page_makes_a_limited_number_of_dynamodb_requests(visit, page, max_req
     with count_requests() as requests:
         visit(page)
     assert len(requests) <= max_requests, requests
+
+
+@pytest.mark.parametrize(("page", "max_trips"), [("inbox", 3), ("thread", 3)])
+def test_independent_reads_of_a_page_run_at_the_same_time(visit, page, max_trips, monkeypatch):
+    """Every request takes a while; the longest chain of those that waited for each other counts."""
+    trips: list[tuple[float, float]] = []
+
+    def slow(make, *args, **kwargs):
+        started_at = time.monotonic()
+        time.sleep(0.2)
+        result = make(*args, **kwargs)
+        trips.append((started_at, time.monotonic()))
+        return result
+
+    call = Store._make_api_call
+    monkeypatch.setattr(Store, "_make_api_call", lambda *args: slow(call, *args))
+    with connection.execute_wrapper(slow):
+        assert visit(page).status_code == 200
+    assert len(trips) > max_trips
+    assert _longest_chain(trips) <= max_trips, trips
+
+
+def _longest_chain(trips: list[tuple[float, float]]) -> int:
+    count, end = 0, 0.0
+    for started_at, ended_at in sorted(trips, key=lambda trip: trip[1]):
+        if started_at >= end:
+            count, end = count + 1, ended_at
+    return count
+
+
+def test_fragments_save_processor_time(visit, monkeypatch):
+    """Compares a page with and without fragments, alternately; it takes about half of the time."""
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for is_cached in (True, False) * 6:
+        with monkeypatch.context() as patch:
+            if not is_cached:
+                patch.setattr(FragmentCache, "get", lambda self, key: None)
+                patch.setattr(timeline, "is_plain", lambda message: False)
+            started_at = time.process_time()
+            visit("thread")
+            times[is_cached].append(time.process_time() - started_at)
+    assert min(times[True]) <= 0.75 * min(times[False])
 
 
 @pytest.mark.parametrize("page", ["inbox", "thread", "search", "shortcuts"])

@@ -7,7 +7,7 @@ from django import template
 from django.template.loader import get_template
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from core.pages import PATH_SLOT, has_slots, render_part
 from messaging_site.script_modules import list_imports
@@ -28,7 +28,7 @@ def icon(name: str, size: str = "") -> SafeString:
 @cache
 def constant(name: str) -> SafeString:
     """A template that depends on nothing, rendered once."""
-    return get_template(name).render()
+    return mark_safe(get_template(name).render())
 
 
 @register.simple_tag(takes_context=True)

@@ -7,8 +7,11 @@ from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
+from pynamodb.exceptions import AttributeDeserializationError
 
 from tests.threads.botocore_client import botocore_client
+from tests.threads.conftest import messages_of
+from threads.actions.revisions import set_reaction
 from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import (
@@ -260,6 +263,20 @@ def test_every_item_is_parsed_as_its_own_kind():
         named = "brief" if kind is TabSnapshot else ""
         raw = {"pk": {"S": f"{kind.pk_prefix}x"}, "sk": {"S": kind.sk_prefix + named}}
         assert type(parse_item(raw)) is kind
+
+
+def test_items_are_parsed_like_by_pynamodb(thread, buyer):
+    set_reaction(
+        buyer, thread_id=thread, message_id=messages_of(thread)[0].id, reaction="👍", on=True
+    )
+    raws = connection().query(keys.thread_pk(thread))["Items"]
+    raws.append({"pk": {"S": "THR#x"}, "sk": {"S": f"{keys.MESSAGES}x"}, "body": {"NULL": True}})
+    for raw in raws:
+        item = parse_item(raw)
+        assert item.attribute_values == type(item)._instantiate(raw).attribute_values
+    assert len({type(parse_item(raw)) for raw in raws}) >= 4
+    with pytest.raises(AttributeDeserializationError):
+        parse_item(raws[-1] | {"body": {"N": "1"}})
 
 
 def test_a_cancelled_transaction_names_the_failed_operation_in_any_order(thread):

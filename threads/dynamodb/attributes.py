@@ -61,7 +61,7 @@ class DocumentAttribute(FastAccess, Attribute[dict[str, Any]]):
         return {key: _typed(part) for key, part in value.items()}
 
     def deserialize(self, value: dict[str, Any]) -> dict[str, Any]:
-        return {key: _plain(part) for key, part in value.items()}
+        return _plain_map(value)
 
 
 class DocumentsAttribute(FastAccess, Attribute[list[Any]]):
@@ -103,10 +103,16 @@ def _plain(typed: dict[str, Any]) -> Any:
         case "NULL":
             return None
         case "M":
-            return {key: _plain(part) for key, part in value.items()}
+            return _plain_map(value)
         case "L":
             return [_plain(part) for part in value]
     raise TypeError(f"not a document: {kind}")
+
+
+def _plain_map(value: dict[str, Any]) -> dict[str, Any]:
+    """Sorted, since DynamoDB returns a map in no particular order: equal maps are rendered from
+    the same fragment."""
+    return {key: _plain(value[key]) for key in sorted(value)}
 
 
 # --- Reading items
@@ -115,19 +121,23 @@ def _plain(typed: dict[str, Any]) -> Any:
 def parse_attributes(kind: type[Model], raw: dict[str, Any]) -> dict[str, Any]:
     """The attribute values of an item. PynamoDB goes through all attributes of the kind three
     times; this goes through those that are stored."""
-    stored, values = _stored_names(kind), _defaults(kind).copy()
+    readers, values = _readers(kind), _defaults(kind).copy()
     for stored_name, typed in raw.items():
-        found = stored.get(stored_name)
-        if found and typed and NULL not in typed:
-            name, attribute = found
-            values[name] = attribute.deserialize(attribute.get_value(typed))
+        reader = readers.get(stored_name)
+        if reader and typed and NULL not in typed:
+            name, attribute, is_as_stored = reader
+            stored = attribute.get_value(typed)
+            values[name] = stored if is_as_stored else attribute.deserialize(stored)
     return values
 
 
 @functools.cache
-def _stored_names(kind: type[Model]) -> dict[str, tuple[str, Attribute[Any]]]:
-    """Python name and attribute, by the name in the table."""
-    return {each.attr_name: (name, each) for name, each in kind.get_attributes().items()}
+def _readers(kind: type[Model]) -> dict[str, tuple[str, Attribute[Any], bool]]:
+    """By the name in the table: Python name, attribute, and whether its value is as stored."""
+    return {
+        each.attr_name: (name, each, type(each) in (UnicodeAttribute, BooleanAttribute))
+        for name, each in kind.get_attributes().items()
+    }
 
 
 @functools.cache

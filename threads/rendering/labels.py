@@ -14,7 +14,7 @@ def day_label(day: date, today: date) -> str:
 
 
 def time_label(time: datetime) -> str:
-    return f"{time:%H:%M}"
+    return f"{time.hour:02}:{time.minute:02}"
 
 
 def row_label(time: datetime, today: date) -> str:

@@ -8,6 +8,8 @@ from django.utils.html import escape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from core.fragments import FragmentCache
+
 TAGS = {"p", "br", "strong", "em", "code", "pre", "a", "ul", "ol", "li", "blockquote"}
 SCHEMES = {"http", "https", "mailto"}
 
@@ -44,10 +46,18 @@ MAX_MARKUP_CHARS = 600
 MAX_URLS = 100
 
 
+# Parsed texts; parsing takes longer than everything else about a message.
+_parsed = FragmentCache(max_entries=20_000, max_bytes=16 * 1024 * 1024)
+
+
 def to_html(body: str) -> str:
     if _PLAIN_WORDS.fullmatch(body):
         return f"<p>{body}</p>\n"
-    return _parsed_to_html(body) if _can_be_parsed(body) else _plain_to_html(body)
+    html = _parsed.get(body)
+    if html is None:
+        html = _parsed_to_html(body) if _can_be_parsed(body) else _plain_to_html(body)
+        _parsed.put(body, html)
+    return html
 
 
 def _can_be_parsed(body: str) -> bool:

@@ -4,6 +4,7 @@ What differs between viewers (own messages, times in their zone, grouping) is pa
 A published fragment is the same for all viewers, and the browser sets these.
 """
 
+import html
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -12,7 +13,6 @@ from typing import Any
 
 from django.template.loader import get_template
 from django.urls import reverse
-from django.utils.html import escape
 
 from core.fragments import CachedFragment, render_fragment, slot
 from threads.cache import CachedThread
@@ -210,15 +210,16 @@ def is_plain(message: Message) -> bool:
 
 
 def _values_of(message: Message, at: datetime) -> dict[str, object]:
+    stored, message_id = message.attribute_values, message.id
     return {
-        "id": message.id,
-        "seq": message.seq,
-        "tally": message.tally,
-        "html": to_html(message.body or ""),
+        "id": message_id,
+        "seq": stored["seq"],
+        "tally": stored["tally"],
+        "html": to_html(stored["body"]),
         "at": at.isoformat(),
         "time": time_label(at),
-        "url": message_url(message.thread_id, message.id),
-        "client": escape(message.client_id or ""),
+        "url": message_url(message.thread_id, message_id),
+        "client": html.escape(stored.get("client_id") or ""),
         "until": _edit_deadline(message),
     }
 

@@ -1,7 +1,6 @@
 """The thread page, its messages and the page that starts a thread."""
 
 from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
 from django.contrib import messages as notices
