@@ -1,4 +1,4 @@
-"""Activates the time zone of the signed-in user, and clears the browser's cache after a sign-out."""
+"""Activates the time zone of the signed-in user, and clears kept pages after a sign-out."""
 
 import contextlib
 from collections.abc import Awaitable, Callable

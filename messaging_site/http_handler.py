@@ -26,10 +26,13 @@ class RequestThreads:
     @contextmanager
     def lend(self) -> Iterator[ThreadPoolExecutor]:
         thread = self._idle.pop() if self._idle else ThreadPoolExecutor(1, "request")
+        is_idle = False
         try:
             yield thread
+            is_idle = True
         finally:
-            if len(self._idle) < MAX_IDLE_THREADS:
+            # After an error or a timeout the thread may still be busy.
+            if is_idle and len(self._idle) < MAX_IDLE_THREADS:
                 self._idle.append(thread)
             else:
                 thread.shutdown(wait=False)

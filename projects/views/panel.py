@@ -14,10 +14,9 @@ from projects.actions.panel import check_has_panel, edit_tab
 from projects.actions.proofs import add_proofs, check_can_add_proofs, remove_proof
 from projects.forms import AddProofs, EditTab
 from threads import queries
-from threads.models.packs import allow_placeholders
 from threads.models.tab import TAB_NAMES
 from threads.views.files import upload_files
-from threads.views.thread_page import render_thread, sidebar_context, thread_page
+from threads.views.thread_page import read_with_sidebar, render_thread, thread_page
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -33,11 +32,11 @@ def tab(request: AuthenticatedRequest, thread_id: str, tab: str) -> HttpResponse
 def _show(
     request: AuthenticatedRequest, thread_id: str, tab: str, refusal: Any = None
 ) -> HttpResponse:
-    with allow_placeholders():
-        opened = queries.open_thread(request.user, thread_id)
+    opened, sidebar = read_with_sidebar(
+        request, thread_id, lambda: queries.open_thread(request.user, thread_id)
+    )
     check_has_panel(opened.cached, request.user.id)
-    context = thread_page(request.user, opened, current_tab=tab, at_panel=True)
-    context |= sidebar_context(request, thread_id)
+    context = thread_page(request.user, opened, current_tab=tab, at_panel=True) | sidebar
     if refusal is None:
         return render_thread(request, context)
     described = refusal.as_dict(request.corr_id)

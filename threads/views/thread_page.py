@@ -1,5 +1,6 @@
 """The template context of the thread page, for one viewer."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,10 @@ from core.pages import CLIENT_ID_SLOT, clock_slot, render_cacheable_page, render
 from core.refusals import Refusal
 from threads.actions.invitations import EXPIRED_HINT
 from threads.cache import CachedThread
+from threads.dynamodb.concurrent_reads import read_both
 from threads.events import get_banner, list_cursors
 from threads.models import Invitation, Participant, Person, Thread
+from threads.models.packs import allow_placeholders
 from threads.models.participant import REQUEST_DECLINED, REQUEST_RECEIVED
 from threads.permissions import can_add, can_remove, check_can_write
 from threads.queries import OpenedThread
@@ -100,6 +103,15 @@ def render_thread(
     # Placeholders of archived messages must not be cached.
     render = render_page if context["has_unavailable"] else render_cacheable_page
     return render(request, template, context)
+
+
+def read_with_sidebar(
+    request: HttpRequest, thread_id: str, read: Callable[[], OpenedThread]
+) -> tuple[OpenedThread, dict[str, Any]]:
+    """Reads the thread and what its sidebar shows at the same time."""
+    with allow_placeholders():
+        sidebar, opened = read_both(lambda: sidebar_context(request, thread_id), read)
+    return opened, sidebar
 
 
 def sidebar_context(request: HttpRequest, thread_id: str) -> dict[str, Any]:

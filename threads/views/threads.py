@@ -21,13 +21,13 @@ from threads.actions.cursors import mark_read
 from threads.actions.messages import send_message
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.actions.start import start_thread
-from threads.dynamodb.concurrent_reads import read_both
 from threads.forms import MoveCursor, SendMessage, StartThread
 from threads.models.packs import allow_placeholders
 from threads.rendering.notices import policy_notice
 from threads.views.files import upload_files
 from threads.views.thread_page import (
     invitation_page,
+    read_with_sidebar,
     render_thread,
     sidebar_context,
     thread_page,
@@ -74,11 +74,11 @@ def _status(form: StartThread, refusal: Refusal | None) -> int:
 @login_required
 def thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     try:
-        with allow_placeholders():
-            sidebar, opened = read_both(
-                lambda: sidebar_context(request, thread_id),
-                lambda: queries.open_thread_at_first_unread(request.user, thread_id),
-            )
+        opened, sidebar = read_with_sidebar(
+            request,
+            thread_id,
+            lambda: queries.open_thread_at_first_unread(request.user, thread_id),
+        )
     except Refusal as refusal:
         if refusal.code != "THREAD_NOT_FOUND":
             raise
@@ -97,11 +97,9 @@ def _render_invitation(request: AuthenticatedRequest, thread_id: str) -> HttpRes
 @login_required
 def message(request: AuthenticatedRequest, thread_id: str, message_id: str) -> HttpResponse:
     """The link to one message: the thread page, scrolled to it."""
-    with allow_placeholders():
-        sidebar, opened = read_both(
-            lambda: sidebar_context(request, thread_id),
-            lambda: queries.open_thread_at(request.user, thread_id, message_id),
-        )
+    opened, sidebar = read_with_sidebar(
+        request, thread_id, lambda: queries.open_thread_at(request.user, thread_id, message_id)
+    )
     context = thread_page(request.user, opened, target=message_id)
     return render_thread(request, context | sidebar)
 
@@ -133,10 +131,11 @@ def _send(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
 def _render_refused(
     request: AuthenticatedRequest, thread_id: str, refusal: Refusal
 ) -> HttpResponse:
-    with allow_placeholders():
-        opened = queries.open_thread(request.user, thread_id)
+    opened, sidebar = read_with_sidebar(
+        request, thread_id, lambda: queries.open_thread(request.user, thread_id)
+    )
     context = thread_page(request.user, opened, refusal=refusal.as_dict(request.corr_id))
-    context |= sidebar_context(request, thread_id)
+    context |= sidebar
     context["compose"]["body"] = request.POST.get("body", "")
     response = render_page(request, "threads/thread.html", context, status=refusal.status)
     if refusal.retry_after is not None:
