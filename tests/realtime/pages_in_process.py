@@ -50,6 +50,8 @@ class Page:
         """Opens the thread, and takes the stored position."""
         await self.say("thread.open", thread=thread)
         await self.hear("thread.synced")
+        # The command ends with the presence of the others; the next one waits for it.
+        await self.ping()
         self.thread = thread
         await self.catch_up()
 

@@ -313,9 +313,7 @@ async def test_a_user_whose_server_died_is_shown_as_offline(buyer, seller, threa
         await presence.remove_all([(seller.id, "conn_of_a_dead_server")])
         await refresh_presence(open_sockets.all())
         changed = await page.hear("presence.changed")
-        while changed["online"]:
-            changed = await page.hear("presence.changed")
-        assert changed["user"] == seller.id
+        assert (changed["user"], changed["online"]) == (seller.id, False)
 
 
 async def test_an_open_connection_is_recorded_hourly(buyer, monkeypatch):
@@ -350,7 +348,6 @@ async def test_changing_to_another_page_is_neither_offline_nor_last_seen(buyer, 
     async with open_page(seller, thread) as other:
         before, after = Page(buyer), Page(buyer)
         await before.connect()
-        assert (await other.hear("presence.changed"))["online"] is False
         assert (await other.hear("presence.changed"))["online"] is True
         closing = asyncio.create_task(before.communicator.disconnect(timeout=20))
         await after.connect()
