@@ -79,7 +79,7 @@ def test_a_server_that_lost_or_refused_a_message_fails_the_comparison(found):
     assert Comparison({"Parley": server}, [], MACHINE).has_problems
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_parley_delivers_and_stores_every_message_of_the_comparison():
     scenarios = (
         Scenario("eight", 8, receipts=True, digits=True),
@@ -98,7 +98,7 @@ def test_parley_delivers_and_stores_every_message_of_the_comparison():
             assert one.cpu["engine"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_processes_end_with_the_comparison():
     bench = subprocess.Popen(
         [ROOT / "script" / "bench", "--peers", "--quick"], stdout=subprocess.PIPE, text=True
