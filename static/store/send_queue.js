@@ -56,8 +56,7 @@ export class SendQueue extends EventTarget {
     if (replyTo) frame.reply_to = replyTo;
     if (attachments?.length) frame.attachments = attachments.map(({ id }) => id);
     if (links?.length) frame.links = links;
-    // Absent from entries of earlier versions.
-    if (afterSeq !== undefined) frame.after_seq = afterSeq;
+    if (afterSeq) frame.after_seq = afterSeq;
     return new Promise((resolve) => {
       this.#answers.set(client, resolve);
       setTimeout(() => this.#answer(client, { type: "timeout" }), ANSWER_TIMEOUT);

@@ -102,7 +102,8 @@ export class Thread extends EventTarget {
     if (!this.socket.wasLive && !this.timeline.firstPending && navigator.onLine) return false;
     if (!this.timeline.hasEnd) this.#jump();
     this.readTracker.replied();
-    const afterSeq = this.timeline.sync.seq;
+    // 0 means that the page has no messages.
+    const afterSeq = this.timeline.sync.seq || undefined;
     this.pending.add({ ...message, seenSeq: this.readTracker.seenSeq, afterSeq });
     return true;
   }

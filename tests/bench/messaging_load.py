@@ -55,7 +55,7 @@ class Conversation:
                     "client_id": client_id,
                     "body": random_body(),
                     "seen_seq": self.listener.last_seq,
-                    "after_seq": self.listener.last_seq,
+                    "after_seq": self.listener.last_seq or None,
                 }
             )
         )

@@ -65,6 +65,7 @@ class ParleyClient(WebsocketClient):
             client_id=client_id,
             body=body,
             seen_seq=self.newest.get("seq", 0),
+            after_seq=self.newest.get("seq"),
         )
         return client_id
 
