@@ -70,8 +70,12 @@ UNTIL = """async ([arg, seconds]) => {
       await new Promise((again) => setTimeout(again, 50));
     }
 }"""
-RESPONSE_CONTAINS = """([path, text]) =>
-    fetch(path).then((answer) => answer.text()).then((page) => page.includes(text))"""
+# Searches are limited to 30 a minute, so it asks less often.
+RESPONSE_CONTAINS = """async ([path, text]) => {
+    const page = await fetch(path).then((answer) => answer.text());
+    if (page.includes(text)) return true;
+    await new Promise((later) => setTimeout(later, 700));
+}"""
 # One process for all pages of the site, and no process of its own for drawing: a page load takes a
 # seventh less processor time.
 CHROMIUM_ARGUMENTS = [
