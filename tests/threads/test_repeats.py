@@ -143,6 +143,28 @@ def test_after_a_lost_response_the_message_is_stored_once(
     assert_consistent(thread)
 
 
+def test_a_message_of_another_process_with_the_same_id_is_not_taken_for_ours(
+    thread, buyer, seller, fields, monkeypatch, delivered
+):
+    """In the same millisecond, two processes make the same id for their next message."""
+    commit, attempts = Transaction.commit_once, []
+
+    def store_another_under_our_id(self: Transaction) -> None:
+        attempts.append(self)
+        if len(attempts) > 1:
+            return commit(self)
+        put = self.items[0]["Put"]["Item"]
+        put["clientId"], put["body"] = {"S": str(uuid4())}, {"S": "Another"}
+        put["authorUserId"] = {"S": seller.id}
+        commit(self)
+        raise StoreUnavailable("timeout")
+
+    monkeypatch.setattr(Transaction, "commit_once", store_another_under_our_id)
+    message = send_message(buyer, **fields)
+    assert [one.body for one in messages_of(thread)][1:] == ["Another", "Once"]
+    assert message.seq == 3
+
+
 def test_a_stored_message_is_not_refused(thread, buyer, fields):
     once = send_message(buyer, **fields)
     thread_item(thread).update([Thread.status.set(LOCKED)])

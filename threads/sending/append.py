@@ -127,7 +127,10 @@ class _Attempts:
         """Called before planning again: a plan would take our own stored message for a repeat."""
         pk = keys.thread_pk(self.thread_id)
         for attempt in self.unconfirmed.values():
-            if Message.find(pk, attempt.message.sk) is not None:
+            stored = Message.find(pk, attempt.message.sk)
+            # Another process may have stored its message under the same id: in the same millisecond
+            # an id is the last one plus one.
+            if stored is not None and stored.client_id == attempt.message.client_id:
                 return self._own_result(attempt)
         return None
 
