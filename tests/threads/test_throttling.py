@@ -98,7 +98,8 @@ def test_no_message_is_lost_or_duplicated_when_a_third_of_the_requests_fails(
     assert received == [f"Number {number}" for number in range(20)]
     page = site.get(f"/threads/{pair.thread}/", pair.buyer)[1]
     assert [page.count(f"<p>Number {number}</p>") for number in range(20)] == [1] * 20
-    assert proxy.happened[fault] > 2
+    # 20 transactions, of which fewer than three fail once in 30 runs.
+    assert proxy.happened[fault]
     assert sorted(latencies)[10] < 2.0
 
 
