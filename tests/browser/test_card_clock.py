@@ -1,10 +1,15 @@
 """Completed work without a response is accepted when its review period expires."""
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_cards import booked, card, propose  # noqa: F401
 from tests.browser.test_cards import pytestmark as pytestmark  # noqa: PLC0414
 from tests.browser.test_project import tab
+from tests.site import Site, prepared_site
 
 EIGHT_DAYS = 8 * 24 * 3600
 # Signs the contract for both users and moves the booking into the past.
@@ -13,6 +18,18 @@ from contracts.models import Leg
 from tests.contracts.card_helpers import make_completable
 make_completable(Leg.objects.get(thread_id="{thread}"))
 """
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Two servers need Redis to update each other's pages."""
+    stores = prepared_site(tmp_path_factory.mktemp("card_clock") / "data")
+    site = Site(stores.folder, stores.env | {"REDIS_URL": os.environ["PARLEY_TEST_REDIS_URL"]})
+    site.start()
+    try:
+        yield site
+    finally:
+        site.stop()
 
 
 def test_completed_work_is_accepted_automatically_and_due_but_not_paid(site, pair, booked):  # noqa: F811
@@ -28,7 +45,7 @@ def test_completed_work_is_accepted_automatically_and_due_but_not_paid(site, pai
     # A second server with a clock past the deadline; no user acts.
     with site.another(ahead=EIGHT_DAYS):
         for page in booked:
-            expect(card(page, "auto_accepted")).to_be_visible(timeout=60_000)
+            expect(card(page, "auto_accepted")).to_be_visible(timeout=30_000)
             expect(card(page, "pending")).to_have_count(0)
     notice = buyer.locator(".message[data-type=system]", has_text="EUR 1,200.00 is now due.")
     expect(notice).to_be_visible()
