@@ -102,8 +102,9 @@ export class Thread extends EventTarget {
     if (!this.socket.wasLive && !this.timeline.firstPending && navigator.onLine) return false;
     if (!this.timeline.hasEnd) this.#jump();
     this.readTracker.replied();
-    // 0 means that the page has no messages.
-    const afterSeq = this.timeline.sync.seq || undefined;
+    // The server searches the messages since. There may be too many of them when a message that is
+    // written offline is sent, and 0 means that the page has none.
+    const afterSeq = (this.isSynced && this.timeline.sync.seq) || undefined;
     this.pending.add({ ...message, seenSeq: this.readTracker.seenSeq, afterSeq });
     return true;
   }

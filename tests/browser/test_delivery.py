@@ -1,5 +1,6 @@
 """No message is lost, duplicated or out of order, despite failures of the connection."""
 
+import json
 import re
 
 import pytest
@@ -69,6 +70,23 @@ def test_messages_written_offline_arrive_once_and_in_order(visit, pair):
         assert texts(page)[-4:] == expected
         page.reload()
         assert texts(page)[-4:] == expected
+
+
+def test_a_message_written_offline_is_not_bound_to_what_the_page_had_then(visit, pair):
+    """The thread may have grown by any number of messages before it is sent."""
+    buyer, sent = live(visit(pair.buyer, thread_of(pair))), []
+    buyer.on("websocket", lambda socket: socket.on("framesent", lambda text: sent.append(text)))
+    buyer.reload()
+    live(buyer)
+    write(buyer, "Written online")
+    wait_until_sent(buyer)
+    go_offline(buyer)
+    write(buyer, "Written offline")
+    go_online(buyer)
+    wait_until_sent(buyer)
+    frames = [json.loads(text) for text in sent]
+    has_seq = {f["body"]: "after_seq" in f for f in frames if f["type"] == "message.send"}
+    assert has_seq == {"Written online": True, "Written offline": False}
 
 
 def test_a_reload_during_a_send_loses_nothing(visit, pair):
