@@ -1,10 +1,13 @@
 """The cache of threads: never replaced by older data, and marked stale when in doubt."""
 
+from collections.abc import Callable
+
 import pytest
 
+from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, read_newest, read_up_to, row, say, start
 from threads import cache
-from threads.actions.folders import pin_thread
+from threads.actions.folders import mark_unread, pin_thread
 from threads.dynamodb.store import count_requests
 
 
@@ -108,3 +111,29 @@ def test_partial_reading_is_cached_as_stored(thread, buyer, seller):
 
     current, stored = cache.peek(thread).people[seller.id], row(thread, seller)
     assert current.attribute_values == stored.attribute_values
+
+
+def as_in_another_process(thread: str, action: Callable[[], object]) -> None:
+    """Runs an action that the cache of this process does not see."""
+    before = cache.reload(thread).copy()
+    action()
+    cache._entries[thread] = before
+
+
+def test_sending_removes_a_mark_as_unread_that_the_cache_lacks(thread, seller):
+    read_newest(seller, thread)
+    as_in_another_process(thread, lambda: mark_unread(seller, thread_id=thread))
+    say(seller, thread, seen_seq=1)
+
+    assert row(thread, seller).marked_unread is None
+    assert row(thread, seller).unread_pk is None
+    assert_consistent(thread)
+
+
+def test_a_row_that_the_cache_has_in_an_old_version_is_written_completely(thread, buyer, seller):
+    as_in_another_process(thread, lambda: say(seller, thread))
+    say(buyer, thread, seen_seq=2)
+
+    assert row(thread, buyer).waiting_for == row(thread, seller).waiting_for == seller.id
+    assert row(thread, buyer).pending_pk is None
+    assert_consistent(thread)

@@ -45,7 +45,9 @@ def thread_change(
     waits = pending_after(cached.thread, new_message, message.id, roster)
     if waits != (cached.thread.waits or []):
         change.set["waits"] = waits
-    change.set |= waiting_for_change(cached.thread, new_message, waits)
+    waiting_for = waiting_for_change(cached.thread, new_message, waits)
+    if waiting_for.get("waiting_for") != cached.thread.waiting_for:
+        change.set |= waiting_for
     if new_message.binding:
         bound = new_message.binding.change(cached.thread)
         change.set |= bound.set
@@ -83,14 +85,16 @@ def sender_change(
         if _returns_unread(person):
             row |= unread_index_keys(person)
         return Change(set=row, add={"own_since_read": 1})
-    return Change(set=row | caught_up_cursors(message), remove=CAUGHT_UP_REMOVED_FIELDS)
+    return Change(
+        set=row | caught_up_cursors(message), remove=_caught_up_removed_fields(cached, person)
+    )
 
 
 def receiver_change(person: Participant, new_message: NewMessage, message: Message) -> Change:
     row = _row_change(person, new_message, message)
     row["pending_pk"] = keys.pending_pk(person.user_id)
     row["pending_sk"] = message.thread_id
-    if row["folder"] == INBOX and (message.has_author or _returns_unread(person)):
+    if _next_folder(person) == INBOX and (message.has_author or _returns_unread(person)):
         row |= unread_index_keys(person)
     return Change(
         set=row,
@@ -146,16 +150,35 @@ def caught_up_cursors(message: Message) -> dict[str, Any]:
     }
 
 
+def is_current(cached: CachedThread, person: Participant) -> bool:
+    """Whether the cached item has the newest message of the cached thread. Then what only messages
+    change is as stored, if the thread's condition holds."""
+    return person.last_seq == cached.thread.last_seq
+
+
+def _caught_up_removed_fields(cached: CachedThread, person: Participant) -> tuple[str, ...]:
+    """Only a mark as unread can be added without a message; the write has a condition on it."""
+    if not is_current(cached, person):
+        return CAUGHT_UP_REMOVED_FIELDS
+    return tuple(name for name in CAUGHT_UP_REMOVED_FIELDS if getattr(person, name) is not None)
+
+
+def _next_folder(person: Participant) -> str:
+    """A new message returns an archived thread to the inbox."""
+    return INBOX if person.folder == ARCHIVED_FOLDER else person.folder
+
+
 def _row_change(person: Participant, new_message: NewMessage, message: Message) -> dict[str, Any]:
-    # A new message returns an archived thread to the inbox.
-    folder = INBOX if person.folder == ARCHIVED_FOLDER else person.folder
-    return {
+    row = {
         "last_seq": message.seq,
         "last_tally": message.tally,
         "last_message_at": message.created_at,
         "last_message": new_message.summary,
-        "folder": folder,
-        "inbox_pk": keys.inbox_pk(person.user_id, folder),
         "inbox_sk": keys.inbox_sk(message.created_at, message.thread_id, pinned=person.pinned),
-        **({"kind": PROJECT} if new_message.binding else {}),
     }
+    folder = _next_folder(person)
+    if folder != person.folder:
+        row |= {"folder": folder, "inbox_pk": keys.inbox_pk(person.user_id, folder)}
+    if new_message.binding:
+        row["kind"] = PROJECT
+    return row

@@ -27,6 +27,7 @@ from threads.sending.new_message import (
 )
 from threads.sending.pending_actions import pending_after, update_pending_items
 from threads.sending.rows import (
+    is_current,
     read_cursor_unchanged,
     receiver_change,
     roster_count_change,
@@ -146,9 +147,10 @@ def participant_change(
         change = receiver_change(person, new_message, message)
     company = roster_count_change(cached, person, roster)
     waits = pending_after(cached.thread, new_message, message.id, roster)
-    change.set |= company.set | waiting_for_change(
-        cached.thread, new_message, waits, person.user_id
-    )
+    waiting_for = waiting_for_change(cached.thread, new_message, waits, person.user_id)
+    if waiting_for.get("waiting_for") != person.waiting_for or not is_current(cached, person):
+        change.set |= waiting_for
+    change.set |= company.set
     change.remove += company.remove
     return change
 
@@ -165,6 +167,8 @@ def participant_condition(
         condition &= read_cursor_unchanged(person)
     if sends:
         condition &= can_write(cached, despite_hold=despite_hold)
+        if is_current(cached, person) and not person.marked_unread:
+            condition &= ConditionBuilder(Participant).absent("marked_unread")
     return condition
 
 
