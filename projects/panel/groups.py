@@ -107,6 +107,6 @@ def _make_participants(thread: Thread, party_ids: list[str]) -> dict[str, Partic
             1,
             thread.last_message_id,
         )
-        person.pending_pk, person.pending_sk = keys.pending_pk(user_id), thread.id
+        person.pending_pk, person.pending_sk = keys.pending_pk(user_id), keys.thread_sk(thread.id)
         people[user_id] = person
     return people

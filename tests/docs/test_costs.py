@@ -101,7 +101,7 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
     ids = [each.thread_id for each in list_folder(user, "inbox").rows]
     unread = [row(thread, user) for thread in ids]
     for each in unread:
-        each.unread_pk, each.unread_sk = keys.unread_pk(user.id), each.thread_id
+        each.unread_pk, each.unread_sk = keys.unread_pk(user.id), keys.thread_sk(each.thread_id)
         each.last_tally, each.last_read_tally, each.own_since_read = 3, 1, 0
     message = f"msg_{'0' * 26}"
     of_a_card = {"type": "extras", "created_at": keys.now()}

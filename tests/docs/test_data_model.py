@@ -131,8 +131,8 @@ def test_spells_the_keys_of_the_indexes():
             [keys.inbox_sk(at, thread, pinned=False), keys.inbox_sk(at, thread, pinned=True)],
         ),
         "GSI2": ([keys.leg_pk("<leg>"), keys.group_pk("<group>")], ["<createdAt>"]),
-        "GSI3": ([keys.pending_pk("<user>")], [thread]),
-        "GSI4": ([keys.unread_pk("<user>")], [thread]),
+        "GSI3": ([keys.pending_pk("<user>")], [keys.thread_sk(thread)]),
+        "GSI4": ([keys.unread_pk("<user>")], [keys.thread_sk(thread)]),
     }
 
 

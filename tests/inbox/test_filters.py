@@ -37,7 +37,7 @@ def fill_unread(user, size: int) -> list[str]:
     expected = fill(user, make_person("Una"), size)
     rows = [row(thread, user) for thread in expected]
     for each in rows:
-        each.unread_pk, each.unread_sk = keys.unread_pk(user.id), each.thread_id
+        each.unread_pk, each.unread_sk = keys.unread_pk(user.id), keys.thread_sk(each.thread_id)
         each.last_tally, each.last_read_tally, each.own_since_read = 3, 1, 0
     put_many(rows)
     settle()

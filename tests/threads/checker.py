@@ -1,6 +1,6 @@
 """Checks that all items of a thread are consistent, read item by item from the table."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
@@ -188,14 +188,18 @@ def _wrong_unread(person: Participant, messages: list[Message]) -> Iterator[str]
     if counted != unread:
         yield f"{unread} unread, counted as {counted}"
     listed = bool(unread or person.marked_unread) and person.folder == INBOX
-    index = (keys.unread_pk(person.user_id), person.thread_id) if listed else (None, None)
+    index = _index_keys(keys.unread_pk, person) if listed else (None, None)
     if (person.unread_pk, person.unread_sk) != index:
         yield f"{unread} unread in {person.folder}, GSI4 has {person.unread_pk}"
 
 
+def _index_keys(pk_of: Callable[[str], str], person: Participant) -> tuple[str, str]:
+    return pk_of(person.user_id), keys.thread_sk(person.thread_id)
+
+
 def _wrong_pending(person: Participant, messages: list[Message]) -> Iterator[str]:
     first = person.first_undelivered_seq
-    index = (keys.pending_pk(person.user_id), person.thread_id) if first else (None, None)
+    index = _index_keys(keys.pending_pk, person) if first else (None, None)
     if (person.pending_pk, person.pending_sk) != index:
         yield f"first undelivered {first}, GSI3 has {person.pending_pk}"
     if first and messages[first - 1].id != person.first_undelivered_message_id:

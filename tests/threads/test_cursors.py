@@ -181,7 +181,7 @@ def test_reading_again_clears_the_unread_mark(thread, buyer, seller):
         [
             Participant.marked_unread.set(True),
             Participant.unread_pk.set(keys.unread_pk(seller.id)),
-            Participant.unread_sk.set(thread),
+            Participant.unread_sk.set(keys.thread_sk(thread)),
         ]
     )
     assert_consistent(thread)

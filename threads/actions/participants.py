@@ -13,7 +13,7 @@ from threads.events import full_inbox_changed, publish_message, publish_roster
 from threads.models import Draft, FormerParticipant, Invitation, Pair, Participant, PendingAction
 from threads.models.message import SYSTEM
 from threads.models.participant import ADMIN, BUYER, REQUEST_RECEIVED, REQUESTS, SELLER
-from threads.models.profiles import build_person
+from threads.models.profiles import build_other_side, build_person
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.permissions import (
     check_can_add,
@@ -168,7 +168,7 @@ def _invitation(cached: CachedThread, user: User, actor: User) -> Invitation:
         request_state=REQUEST_RECEIVED,
         subject=thread.subject,
         kind=thread.kind,
-        other_side=build_person(actor),
+        other_side=build_other_side(actor),
         others_count=len(cached.people),
         last_read_tally=thread.last_tally,
         last_message={"author": actor.id, "type": SYSTEM, "text": text},

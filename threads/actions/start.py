@@ -29,7 +29,7 @@ from threads.models.participant import (
     SELLER,
     request_cutoff,
 )
-from threads.models.profiles import build_person, muted_until
+from threads.models.profiles import build_other_side, build_person, muted_until
 from threads.models.rate_buckets import (
     StoredLimit,
     bucket_keys,
@@ -268,8 +268,8 @@ def _two_sides(
     selling = new_participant(thread, seller, role=SELLER, other=buyer)
     selling.first_undelivered_seq = message.seq
     selling.first_undelivered_message_id = message.id
-    selling.pending_pk, selling.pending_sk = keys.pending_pk(seller.id), thread.id
-    selling.unread_pk, selling.unread_sk = keys.unread_pk(seller.id), thread.id
+    selling.pending_pk, selling.pending_sk = keys.pending_pk(seller.id), keys.thread_sk(thread.id)
+    selling.unread_pk, selling.unread_sk = keys.unread_pk(seller.id), keys.thread_sk(thread.id)
     return {buyer.id: buying, seller.id: selling}
 
 
@@ -289,7 +289,7 @@ def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Pa
         folder=INBOX,
         subject=thread.subject,
         kind=thread.kind,
-        other_side=build_person(other),
+        other_side=build_other_side(other),
         others_count=max(1, len(thread.participants) - 1),
         blocked_until=muted_until(user),
         last_message_at=thread.last_message_at,

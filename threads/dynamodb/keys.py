@@ -46,6 +46,8 @@ LOCATION = "LOCATION"
 LAST_MS = 253_402_300_799_999
 # Sorts above every date, so that pinned rows are first when read from the end.
 PINNED = "PIN#"
+# The prefix of a thread id and the time of its ULID.
+THREAD_TIME_LENGTH = len("thrd_") + 10
 
 
 def thread_pk(thread_id: str) -> str:
@@ -187,6 +189,12 @@ def pending_pk(user_id: str) -> str:
 
 def unread_pk(user_id: str) -> str:
     return f"UNREAD#{user_id}"
+
+
+def thread_sk(thread_id: str) -> str:
+    """Orders pending and unread threads by age: the id up to its time. Keys of an index need not be
+    unique, and a participant above 1 KB costs two more units for every message."""
+    return thread_id[:THREAD_TIME_LENGTH]
 
 
 # --- Times and message ids

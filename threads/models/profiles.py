@@ -22,6 +22,15 @@ def build_person(user: User) -> Person:
     }
 
 
+def build_other_side(user: User) -> Person:
+    """What an inbox row shows of the other side."""
+    return without_time_zone(build_person(user))
+
+
+def without_time_zone(person: Person) -> Person:
+    return {name: value for name, value in person.items() if name != "timeZone"}
+
+
 def muted_until(user: User) -> str | None:
     """The end of a mute by staff, if it is in the future."""
     until = user.muted_until
@@ -58,7 +67,7 @@ def update_person_copies(row: Participant, person: Person) -> None:
     for other in query(row.pk, where, limit=100).of(Participant):
         if other.other_side["id"] == person["id"] and other.sk != row.sk:
             shown = Participant.other_side["rev"]
-            update(other, Change(set={"other_side": person}), _not_newer(shown, person))
+            update(other, Change(set={"other_side": without_time_zone(person)}), _not_newer(shown, person))
 
 
 def _not_newer(rev: Path, person: Person) -> Condition:

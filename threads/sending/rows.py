@@ -93,7 +93,7 @@ def sender_change(
 def receiver_change(person: Participant, new_message: NewMessage, message: Message) -> Change:
     row = _row_change(person, new_message, message)
     row["pending_pk"] = keys.pending_pk(person.user_id)
-    row["pending_sk"] = message.thread_id
+    row["pending_sk"] = keys.thread_sk(message.thread_id)
     if _next_folder(person) == INBOX and (message.has_author or _returns_unread(person)):
         row |= unread_index_keys(person)
     return Change(
@@ -120,7 +120,10 @@ def roster_count_change(cached: CachedThread, person: Participant, roster: Roste
 
 
 def unread_index_keys(person: Participant) -> dict[str, Any]:
-    return {"unread_pk": keys.unread_pk(person.user_id), "unread_sk": person.thread_id}
+    return {
+        "unread_pk": keys.unread_pk(person.user_id),
+        "unread_sk": keys.thread_sk(person.thread_id),
+    }
 
 
 def read_cursor_unchanged(person: Participant) -> Condition:
