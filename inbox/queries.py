@@ -1,7 +1,7 @@
 """A user's inbox rows by folder and filter. One page of a folder is one Query."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from accounts.models import User
@@ -11,7 +11,7 @@ from core.refusals import Refusal
 from inbox.models import IndexedThread
 from threads.dynamodb import keys
 from threads.dynamodb.concurrent_reads import read_all
-from threads.dynamodb.table import Index, Item, KeyCondition, count, query
+from threads.dynamodb.table import Index, Item, KeyCondition, Page, count, query
 from threads.models import Invitation, Participant, PendingAction
 from threads.models.participant import (
     ARCHIVED_FOLDER,
@@ -31,7 +31,7 @@ FIRST_PAGE_SIZE = 15
 MAX_ROWS = 100
 FOLDERS = (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM)
 UNREAD, ACTION_REQUIRED, PROJECTS = "unread", "action-required", "projects"
-# The end of a page: the sort key of the index, which contains the thread id.
+# The end of a page: the position of its last row, which contains the thread id.
 CURSOR = re.compile(
     rf"(?:{keys.PINNED})?\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z#(thrd_{ULID_PATTERN})",
     re.ASCII,
@@ -57,27 +57,40 @@ def list_folder(
 ) -> FolderPage:
     """Pinned rows first, then the newest. Recently written rows are read from the table, since the
     index may lag behind."""
-    recent = recent or RecentRows(user.id)
-    page = query(
-        keys.inbox_pk(user.id, folder),
-        unexpired_requests() if folder == REQUESTS else None,
-        # Recently written rows may no longer belong to this folder.
-        limit=size + len(recent.threads),
-        index=Item.inbox,
-        newest_first=True,
-        after=_start_key(user, folder, after) if after else None,
-    )
-    end = page.next_key["GSI1SK"]["S"] if page.next_key else ""
-    rows = recent.merge(
-        page.of(Participant),
-        lambda row: (
-            _belongs(row, folder) and end <= row.inbox_sk and (row.inbox_sk < after or not after)
-        ),
-    )
+    recent, indexed = recent or RecentRows(user.id), []
+    for page in _index_pages(user, folder, after, size + len(recent.threads)):
+        indexed += page.of(Participant)
+        end = keys.last_position(page.next_key["GSI1SK"]["S"]) if page.next_key else ""
+        rows = [
+            row
+            for row in recent.merge(indexed, lambda row: _belongs(row, folder))
+            if end <= row.position and (row.position < after or not after)
+        ]
+        # Rows further down may be placed among the others.
+        if len(rows) >= size:
+            break
     rows.sort(key=_sort_key, reverse=True)
-    if len(rows) > size:
-        rows, end = rows[:size], rows[size - 1].inbox_sk
-    return FolderPage(rows, end)
+    has_more = page.has_more or len(rows) > size
+    return FolderPage(rows[:size], rows[size - 1].position if has_more else "")
+
+
+def _index_pages(user: User, folder: str, after: str, size: int) -> Iterator[Page]:
+    """Pages of the index with one row more than needed: usually it is much older than the others,
+    so that their order is certain and no other page is read."""
+    next_key = _start_key(user, folder, after) if after else None
+    while True:
+        page = query(
+            keys.inbox_pk(user.id, folder),
+            unexpired_requests() if folder == REQUESTS else None,
+            limit=size + 1,
+            index=Item.inbox,
+            newest_first=True,
+            after=next_key,
+        )
+        yield page
+        next_key = page.next_key
+        if next_key is None:
+            return
 
 
 def _belongs(row: Participant, folder: str) -> bool:
@@ -86,7 +99,7 @@ def _belongs(row: Participant, folder: str) -> bool:
 
 
 def _sort_key(row: Participant) -> str:
-    return row.inbox_sk
+    return row.position
 
 
 def list_unread(user: User, recent: RecentRows | None = None) -> FolderPage:

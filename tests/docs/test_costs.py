@@ -65,8 +65,10 @@ BODY = "Could we move the shoot to the morning? The light in the hall is best be
 Operation = Callable[[], object]
 
 
-def sending(user, thread: str) -> OutgoingMessage:
-    return OutgoingMessage(user, thread, str(uuid4()), BODY)
+def sending(user, thread: str, last_seq: int) -> OutgoingMessage:
+    """As the page of a user who has seen the newest message sends it."""
+    known = {"seen_seq": last_seq, "after_seq": last_seq}
+    return OutgoingMessage(user, thread, str(uuid4()), BODY, **known)
 
 
 def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
@@ -126,11 +128,10 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
 
 def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
     thread = start(buyer, seller)
-    say(seller, thread, BODY)
-    sent: list[Message] = []
+    sent = [say(seller, thread, BODY)]
 
     def send() -> None:
-        sent.append(sending(buyer, thread).run())
+        sent.append(sending(buyer, thread, sent[-1].seq).run())
 
     yield "send, warm", send
     yield "mark delivered, at the newest", lambda: deliver_up_to(seller, sent[-1])
@@ -139,8 +140,11 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
     cache.invalidate(thread)
     yield "send, cold", send
     yield "send, warm, recipient lacks some", send
-    yield "mark read, at an earlier message", lambda: read_up_to(seller, sent[-2])
-    yield "send a reply", lambda: say(buyer, thread, BODY, reply_to=sent[0].id)
+    yield "send, warm, the same again", send
+    by_others = "send by another client, with a marker"
+    yield by_others, lambda: sent.append(say(buyer, thread, BODY, seen_seq=sent[-1].seq))
+    yield "mark read, at an earlier message", lambda: read_up_to(seller, sent[-3])
+    yield "send a reply", lambda: say(buyer, thread, BODY, reply_to=sent[1].id)
     yield (
         "edit",
         lambda: edit_message(buyer, thread_id=thread, message_id=sent[-1].id, body="Or at noon?"),
@@ -152,16 +156,17 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
         ),
     )
     yield "remove", lambda: remove_message(buyer, thread_id=thread, message_id=sent[-1].id)
+    last_seq = thread_item(thread).last_seq
     yield (
         "batch of 8 of one thread",
-        lambda: send_batch([sending(buyer, thread) for _ in range(8)]),
+        lambda: send_batch([sending(buyer, thread, last_seq) for _ in range(8)]),
     )
     others = [start(buyer, seller) for _ in range(8)]
     for other in others:
         say(seller, other, BODY)
     yield (
         "batch of 8 of 8 threads",
-        lambda: send_batch([sending(buyer, other) for other in others]),
+        lambda: send_batch([sending(buyer, other, 2) for other in others]),
     )
     yield "save a draft", lambda: save_draft(buyer, thread_id=thread, text=BODY, version=0)
     yield "archive", lambda: archive_thread(buyer, thread_id=thread)

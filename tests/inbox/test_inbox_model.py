@@ -284,7 +284,7 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
         for folder in FOLDERS:
             rows = list_folder(seller, folder).rows
             assert [each.folder for each in rows] == [folder] * len(rows)
-            keys = [each.inbox_sk for each in rows]
+            keys = [each.position for each in rows]
             assert keys == sorted(set(keys), reverse=True)
             assert len({each.thread_id for each in rows}) == len(rows)
         counted = count_rows(seller)[ACTION_REQUIRED]
@@ -292,7 +292,7 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
         for condition, list_them in filters.items():
             rows = list_them(seller).rows
             assert all(each.folder == "inbox" and condition(each) for each in rows)
-            keys = [each.inbox_sk for each in rows]
+            keys = [each.position for each in rows]
             assert keys == sorted(keys, reverse=True)
 
     filters = {
@@ -318,7 +318,7 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
     items = {thread: row(thread, seller) for thread in threads}
     for folder in FOLDERS:
         in_folder = [item for item in items.values() if item.folder == folder]
-        in_folder.sort(key=lambda item: item.inbox_sk, reverse=True)
+        in_folder.sort(key=lambda item: item.position, reverse=True)
         assert ids(list_folder(seller, folder)) == [item.thread_id for item in in_folder]
     for thread, item in items.items():
         if f"pin {thread}" in last_acts:

@@ -1,5 +1,6 @@
 """Listing a folder: pinned first, then newest, in pages, and only the user's own rows."""
 
+import random
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -79,6 +80,48 @@ def test_pinned_rows_continue_on_the_next_page(buyer, seller):
     second = list_folder(buyer, "inbox", after=first.cursor)
     assert ids(first) + ids(second) == expected
     assert [each.pinned for each in second.rows] == [True] * 10 + [False] * 10
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_whose_key_lags_are_listed_by_their_position(buyer, seller, seed):
+    """Own messages do not move the row within a minute: pages are as if they did."""
+    rng, model, rows = random.Random(seed), row(start(buyer, seller), buyer), []
+    model.delete()
+    # From one row a second to one in two minutes.
+    seconds = rng.choice([40, 400, 4_000, 10_000])
+    for _ in range(80):
+        each, thread = model.copy(), f"thrd_{ULID()}"
+        each.pk, each.pinned = keys.thread_pk(thread), rng.random() < 0.2
+        indexed = datetime(2026, 5, 4, tzinfo=UTC) + timedelta(seconds=rng.randrange(seconds))
+        lag = timedelta(seconds=rng.choice([0, 1, 30, 60]))
+        each.last_message_at = keys.iso(indexed + lag)
+        each.inbox_sk = keys.inbox_sk(keys.iso(indexed), thread, pinned=each.pinned)
+        rows.append(each)
+    put_many(rows)
+    rows.sort(key=lambda each: each.position, reverse=True)
+    page = list_folder(buyer, "inbox", size=15)
+    seen = ids(page)
+    while page.cursor:
+        page = list_folder(buyer, "inbox", after=page.cursor, size=15)
+        seen += ids(page)
+    assert seen == [each.thread_id for each in rows]
+
+
+def test_an_own_message_moves_the_row_in_the_index_once_a_minute(buyer, seller):
+    """It is listed by its position at once."""
+    with time_machine.travel(datetime(2026, 5, 4, 9, tzinfo=UTC)) as clock:
+        older, newer = start(buyer, seller), start(buyer, seller)
+        indexed = row(older, buyer).inbox_sk
+        clock.shift(50)
+        sent = say(buyer, older, seen_seq=1)
+        assert ids(list_folder(buyer, "inbox")) == [older, newer]
+        assert row(older, buyer).inbox_sk == indexed
+        assert row(older, buyer).position > indexed
+        # The other side's row moves.
+        assert row(older, seller).inbox_sk == keys.inbox_sk(sent.created_at, older, pinned=False)
+        clock.shift(20)
+        say(buyer, older, seen_seq=2)
+        assert row(older, buyer).inbox_sk == row(older, buyer).position
 
 
 def test_a_new_thread_while_paging_repeats_no_row(buyer, seller):

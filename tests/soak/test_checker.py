@@ -310,3 +310,14 @@ def test_finds_a_pending_row_of_a_user_who_received_everything(scenario):
 def test_finds_a_participant_with_undelivered_messages(scenario):
     scenario.participant(SELLER)["firstUndeliveredSeq"] = 4
     assert scenario.found() == {LEFT_PENDING: 1}
+
+
+@pytest.mark.parametrize(
+    ("user", "second", "found"),
+    [(BUYER, "30", {}), (BUYER, "00", {WRONG_ROW: 1}), (SELLER, "30", {WRONG_ROW: 1})],
+)
+def test_a_row_may_be_a_minute_behind_the_own_message(scenario, user, second, found):
+    item = scenario.participant(user)
+    item["GSI1SK"] = f"2026-05-04T09:29:{second}.000Z#{THREAD}"
+    scenario.stored.rows["GSI1", THREAD, user] = [dict(item)]
+    assert scenario.found() == found

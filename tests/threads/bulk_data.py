@@ -47,11 +47,12 @@ def list_rows(thread: str) -> list[Participant]:
 
 def fill_inbox(user, seller, size: int) -> None:
     model = row(start(user, seller), user)
-    rows = []
-    for _ in range(size - 1):
+    rows, newest = [], keys.parse_iso(model.last_message_at)
+    for number in range(1, size):
         thread = f"thrd_{ULID()}"
         each = model.copy()
         each.pk = keys.thread_pk(thread)
+        each.last_message_at = keys.iso(newest - timedelta(minutes=2 * number))
         each.inbox_sk = keys.inbox_sk(each.last_message_at, thread, pinned=False)
         rows.append(each)
     put_many(rows)

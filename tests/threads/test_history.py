@@ -109,7 +109,8 @@ def stored(thread: str) -> list[dict]:
     for message in messages_of(thread):
         text = text.replace(message.id, f"message {message.seq}")
         text = text.replace(message.client_id, f"client id {message.seq}")
-    renamed = json.loads(text.replace(thread, "thread"))
+    text = text.replace(thread, "thread").replace(keys.thread_sk(thread), "thread")
+    renamed = json.loads(text)
     return sorted(renamed, key=lambda each: (each["pk"]["S"], each["sk"]["S"]))
 
 

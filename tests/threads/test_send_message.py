@@ -30,7 +30,8 @@ def test_a_message_is_stored_with_its_thread_rows_and_marker(thread, buyer, sell
     for person in (buyer, seller):
         assert row(thread, person).last_seq == 2
         assert row(thread, person).last_message_at == sent.created_at
-        assert row(thread, person).inbox_sk == f"{sent.created_at}#{thread}"
+        assert row(thread, person).position == f"{sent.created_at}#{thread}"
+    assert row(thread, buyer).inbox_sk == f"{sent.created_at}#{thread}"
     marker = SentMarker.find(sent.pk, keys.sent_marker_sk(seller.id, sent.client_id))
     assert (marker.message_id, marker.seq) == (sent.id, 2)
 

@@ -47,7 +47,7 @@ def serialized(item: Item) -> dict[str, Any]:
     stored, raw = item.attribute_values, {}
     for name, attribute in stored_attributes(type(item)).items():
         value = stored.get(name)
-        if value is not None:
+        if value is not None and value != attribute.default:
             raw[attribute.name] = attribute.value(value)
         elif not attribute.null:
             raise ValueError(f"{type(item).__name__} has no {name}")

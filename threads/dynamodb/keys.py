@@ -7,7 +7,7 @@ Items that are not needed for that sort below MSG#.
 
 import time
 import zlib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from ulid import ULID
@@ -46,6 +46,8 @@ LOCATION = "LOCATION"
 LAST_MS = 253_402_300_799_999
 # Sorts above every date, so that pinned rows are first when read from the end.
 PINNED = "PIN#"
+# For this time a user's own messages do not move their row in the index, which saves a write.
+MAX_POSITION_LAG = timedelta(minutes=1)
 # The prefix of a thread id and the time of its ULID.
 THREAD_TIME_LENGTH = len("thrd_") + 10
 
@@ -173,6 +175,16 @@ def inbox_pk(user_id: str, folder: str) -> str:
 
 def inbox_sk(last_message_at: str, thread_id: str, *, pinned: bool) -> str:
     return f"{PINNED if pinned else ''}{last_message_at}#{thread_id}"
+
+
+def position_time(inbox_sk: str) -> str:
+    return inbox_sk.removeprefix(PINNED).partition("#")[0]
+
+
+def last_position(inbox_sk: str) -> str:
+    """A position that no row with this sort key, or a lower one, exceeds."""
+    latest = iso(parse_iso(position_time(inbox_sk)) + MAX_POSITION_LAG)
+    return f"{PINNED if inbox_sk.startswith(PINNED) else ''}{latest}~"
 
 
 def leg_pk(leg_id: str) -> str:

@@ -143,6 +143,14 @@ class Item(Model):
         item.attribute_values = parse_attributes(cls, data)
         return item
 
+    def serialize(self, null_check: bool = True) -> dict[str, Any]:
+        """Without optional attributes that have their default."""
+        raw = super().serialize(null_check)
+        for name, attribute in self.get_attributes().items():
+            if attribute.null and self.attribute_values.get(name) == attribute.default:
+                raw.pop(attribute.attr_name, None)
+        return raw
+
     @property
     def is_expired(self) -> bool:
         # AWS may take days to delete an expired item, and the embedded engine never does.

@@ -37,11 +37,11 @@ class Participant(Item):
     delivered_seq = IntAttribute(attr_name="deliveredSeq", default=0)
     first_undelivered_seq = IntAttribute(attr_name="firstUndeliveredSeq", null=True)
     first_undelivered_message_id = UnicodeAttribute(attr_name="firstUndeliveredMsgId", null=True)
-    visible_from_seq = IntAttribute(attr_name="visibleFromSeq", default=1)
+    visible_from_seq = IntAttribute(attr_name="visibleFromSeq", null=True, default=1)
 
     folder = UnicodeAttribute()
     pinned = BooleanAttribute(default=False)
-    muted = BooleanAttribute(default=False)
+    muted = BooleanAttribute(null=True, default=False)
     muted_until = UnicodeAttribute(attr_name="mutedUntil", null=True)
     marked_unread = BooleanAttribute(attr_name="markedUnread", null=True)
     # The users of a two-person thread who blocked the other one; the same on both items.
@@ -56,7 +56,7 @@ class Participant(Item):
     subject = UnicodeAttribute()
     kind = UnicodeAttribute()
     other_side = DocumentAttribute(attr_name="otherSide")
-    others_count = IntAttribute(attr_name="othersCount", default=1)
+    others_count = IntAttribute(attr_name="othersCount", null=True, default=1)
     last_message_at = UnicodeAttribute(attr_name="lastMessageAt")
     last_message = DocumentAttribute(attr_name="lastMessage")
     last_seq = IntAttribute(attr_name="lastSeq")
@@ -78,6 +78,12 @@ class Participant(Item):
     @property
     def user_id(self) -> str:
         return self.sk.removeprefix(self.sk_prefix)
+
+    @property
+    def position(self) -> str:
+        """The place of the row in its folder. The sort key of the index may be up to a minute
+        behind it (keys.MAX_POSITION_LAG)."""
+        return keys.inbox_sk(self.last_message_at, self.thread_id, pinned=self.pinned)
 
     @property
     def unread(self) -> int:

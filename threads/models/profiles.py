@@ -67,7 +67,11 @@ def update_person_copies(row: Participant, person: Person) -> None:
     for other in query(row.pk, where, limit=100).of(Participant):
         if other.other_side["id"] == person["id"] and other.sk != row.sk:
             shown = Participant.other_side["rev"]
-            update(other, Change(set={"other_side": without_time_zone(person)}), _not_newer(shown, person))
+            update(
+                other,
+                Change(set={"other_side": without_time_zone(person)}),
+                _not_newer(shown, person),
+            )
 
 
 def _not_newer(rev: Path, person: Person) -> Condition:

@@ -80,6 +80,8 @@ def sender_change(
     cached: CachedThread, person: Participant, new_message: NewMessage, message: Message
 ) -> Change:
     row = _row_change(person, new_message, message) | new_message.author_changes
+    if _may_lag(person, message):
+        del row["inbox_sk"]
     seen = cached.thread.last_seq
     if new_message.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
         if _returns_unread(person):
@@ -169,6 +171,13 @@ def _caught_up_removed_fields(cached: CachedThread, person: Participant) -> tupl
 def _next_folder(person: Participant) -> str:
     """A new message returns an archived thread to the inbox."""
     return INBOX if person.folder == ARCHIVED_FOLDER else person.folder
+
+
+def _may_lag(person: Participant, message: Message) -> bool:
+    """Whether the sort key of the sender's row is recent enough. Nothing but messages moves it, so
+    in the store it is at least as recent."""
+    latest = keys.parse_iso(keys.position_time(person.inbox_sk)) + keys.MAX_POSITION_LAG
+    return _next_folder(person) == person.folder and message.created_at <= keys.iso(latest)
 
 
 def _row_change(person: Participant, new_message: NewMessage, message: Message) -> dict[str, Any]:
