@@ -11,6 +11,7 @@ from ulid import ULID
 
 from core.refusals import Refusal
 from inbox.queries import get_row, list_folder
+from tests.indexes import settle
 from tests.threads.conftest import make_person, row, say, start
 from threads.actions.folders import archive_thread, pin_thread
 from threads.dynamodb import keys
@@ -98,6 +99,7 @@ def test_rows_whose_key_lags_are_listed_by_their_position(buyer, seller, seed):
         each.inbox_sk = keys.inbox_sk(keys.iso(indexed), thread, pinned=each.pinned)
         rows.append(each)
     put_many(rows)
+    settle()
     rows.sort(key=lambda each: each.position, reverse=True)
     page = list_folder(buyer, "inbox", size=15)
     seen = ids(page)
