@@ -1,4 +1,4 @@
-"""Activates the time zone of the signed-in user, and clears kept pages after a sign-out."""
+"""Finds the signed-in user, activates their time zone, and clears kept pages after a sign-out."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
@@ -6,16 +6,30 @@ from typing import Any
 
 from asgiref.sync import iscoroutinefunction
 from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.utils.decorators import sync_and_async_middleware, sync_only_middleware
 
 from accounts.models import User
+from accounts.sign_in.sessions import find_loaded_user
 from core.time_zones import zone_of
 
 Sync = Callable[[HttpRequest], HttpResponseBase]
 Async = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+
+class SessionUserMiddleware(AuthenticationMiddleware):
+    """Uses the user that was read with the session. If anything is unusual, such as a changed
+    password or a suspended account, Django's own check decides, with its own query."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        user = find_loaded_user(request.session)
+        if user is not None:
+            # Where Django keeps the user of a request.
+            request.user = request._cached_user = user  # type: ignore[attr-defined]
 
 
 @sync_and_async_middleware

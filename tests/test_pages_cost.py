@@ -43,11 +43,11 @@ def visit(db):
 
 
 @pytest.mark.parametrize("page", ["inbox", "thread"])
-def test_a_page_queries_sql_only_for_the_session_and_the_user(visit, page):
+def test_a_page_queries_sql_once_for_the_session_and_the_user(visit, page):
     with CaptureQueriesContext(connection) as sql:
         assert visit(page).status_code == 200
-    tables = [re.search(r'FROM "(\w+)"', query["sql"]).group(1) for query in sql]
-    assert sorted(tables) == ["accounts_user", "django_session"]
+    (query,) = sql
+    assert {"django_session", "accounts_user"} <= set(re.findall(r"\w+", query["sql"]))
 
 
 @pytest.mark.parametrize(("page", "max_requests"), [("inbox", 4), ("thread", 6)])
@@ -57,7 +57,7 @@ def test_a_page_makes_a_limited_number_of_dynamodb_requests(visit, page, max_req
     assert len(requests) <= max_requests, requests
 
 
-@pytest.mark.parametrize(("page", "max_trips"), [("inbox", 3), ("thread", 3)])
+@pytest.mark.parametrize(("page", "max_trips"), [("inbox", 2), ("thread", 2)])
 def test_independent_reads_of_a_page_run_at_the_same_time(visit, page, max_trips, monkeypatch):
     """Every request takes a while; the longest chain of those that waited for each other counts."""
     trips: list[tuple[float, float]] = []

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection
 from functools import lru_cache
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -59,6 +59,17 @@ def find_users(session_keys: Collection[str]) -> dict[str, User]:
     }
 
 
+def find_loaded_user(session: Any) -> User | None:
+    """The user that was read with the session, if they are signed in with it."""
+    owner = _owner(session)
+    user: User | None = session.loaded_user
+    backends = settings.AUTHENTICATION_BACKENDS
+    if owner is None or user is None or session[BACKEND_SESSION_KEY] not in backends:
+        return None
+    is_owner = user.id == owner.user_id and user.is_active and owner.has_password(user.password)
+    return user if is_owner else None
+
+
 class SessionOwner(NamedTuple):
     """The user of a session, and the hash of the password with which it was started."""
 
@@ -78,7 +89,10 @@ def _find_owners(session_keys: Collection[str]) -> dict[str, SessionOwner]:
 # The sessions of open sockets are validated again and again, and hardly ever change.
 @lru_cache(maxsize=20_000)
 def _decode(session_data: str) -> SessionOwner | None:
-    data = SessionStore().decode(session_data)
+    return _owner(SessionStore().decode(session_data))
+
+
+def _owner(data: Any) -> SessionOwner | None:
     if BACKEND_SESSION_KEY not in data or SESSION_KEY not in data:
         return None
     return SessionOwner(data[SESSION_KEY], data.get(HASH_SESSION_KEY, ""))

@@ -15,7 +15,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import SignIn, User
 from core.ids import new_id
 from core.outbox.models import OutboxEntry
 from demo.history import PastMessage, PastThread, write_history
@@ -140,6 +140,10 @@ def sign_in(people: list[User]) -> dict[str, str]:
             session[HASH_SESSION_KEY] = person.get_session_auth_hash()
             session.save()
             cookies[person.id] = session.session_key
+        SignIn.objects.bulk_create(
+            SignIn(user_id=user_id, session_key=key, device="Load test")
+            for user_id, key in cookies.items()
+        )
     return cookies
 
 
