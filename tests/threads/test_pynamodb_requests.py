@@ -14,7 +14,8 @@ from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.conditions import ConditionBuilder
 from threads.dynamodb.expressions import serialized
-from threads.dynamodb.table import connection
+from threads.dynamodb.store import Store
+from threads.dynamodb.table import InboxIndex, Item, connection, count, query
 from threads.dynamodb.transactions import Transaction
 from threads.models import Message, Participant
 
@@ -146,3 +147,44 @@ def test_a_condition_has_no_redundant_parentheses():
 def test_serialized_items_equal_those_of_pynamodb(thread, buyer):
     for item in (thread_item(thread), row(thread, buyer), *messages_of(thread)):
         assert serialized(item) == item.serialize()
+
+
+START = {"pk": {"S": "THR#1"}, "sk": {"S": "MSG#1"}}
+
+
+@pytest.fixture
+def requested(monkeypatch) -> list[Any]:
+    """The Queries that would be sent."""
+    requests: list[Any] = []
+
+    def record(store: Store, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        requests.append((operation, request))
+        return {"Items": [], "Count": 0}
+
+    monkeypatch.setattr(Store, "_make_api_call", record)
+    return requests
+
+
+@pytest.mark.parametrize("where", [None, Item.sk.startswith("MSG#"), Item.sk.between("a", "b")])
+@pytest.mark.parametrize("after", [None, START])
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("consistent", [False, True])
+def test_a_query_equals_that_of_pynamodb(where, after, newest_first, consistent, requested):
+    order = {"newest_first": newest_first, "consistent": consistent}
+    query("THR#1", where, limit=7, after=after, **order)
+    theirs = {"scan_index_forward": not newest_first, "consistent_read": consistent}
+    connection().query(
+        "THR#1", range_key_condition=where, limit=7, exclusive_start_key=after, **theirs
+    )
+    assert requested[0] == requested[1]
+
+
+@pytest.mark.parametrize("where", [None, InboxIndex.sk >= "2026"])
+def test_a_query_of_an_index_equals_that_of_pynamodb(where, requested):
+    index = {"range_key_condition": where, "limit": 7, "index_name": "GSI1"}
+    query("USR#1", where, limit=7, index=Item.inbox)
+    connection().query("USR#1", **index, scan_index_forward=True)
+    count("USR#1", where, limit=7, index=Item.inbox)
+    connection().query("USR#1", **index, select="COUNT")
+    assert requested[0] == requested[1]
+    assert requested[2] == requested[3]

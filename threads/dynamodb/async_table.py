@@ -10,6 +10,7 @@ from pynamodb.expressions.condition import Condition
 
 from threads.dynamodb.change import Change
 from threads.dynamodb.expressions import update_request
+from threads.dynamodb.query_requests import query_request
 from threads.dynamodb.responses import Response
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Index, Item, Key, Page, connection, parse_items, serialized
@@ -18,17 +19,8 @@ from threads.dynamodb.transactions import COUNT_CAPACITY
 
 async def query_index(index: Index[Item], pk: str, *, limit: int) -> Page:
     """The first items of a partition of an index; an index has no consistent reads."""
-    response = await _call(
-        "Query",
-        {
-            "TableName": connection().table_name,
-            "IndexName": index.Meta.index_name,
-            "Limit": limit,
-            "KeyConditionExpression": "#pk = :pk",
-            "ExpressionAttributeNames": {"#pk": index._hash_key_attribute().attr_name},
-            "ExpressionAttributeValues": {":pk": {"S": pk}},
-        },
-    )
+    request = query_request(connection().table_name, pk, None, index, limit=limit)
+    response = await _call("Query", request)
     return Page(_parse(response["Items"]), response.get("LastEvaluatedKey"))
 
 

@@ -18,6 +18,7 @@ from pynamodb.models import Model
 
 from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute, parse_attributes
 from threads.dynamodb.client import SyncClient
+from threads.dynamodb.query_requests import query_request
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.sizes import check_size, item_bytes
 from threads.dynamodb.store import Store
@@ -250,15 +251,13 @@ def query(
     kinds. `with_contents=False` leaves out contents that are stored outside the table."""
     items: list[Item] = []
     while True:
-        response = connection().query(
-            pk,
-            range_key_condition=where,
-            limit=limit,
-            index_name=index.Meta.index_name if index else None,
-            scan_index_forward=not newest_first,
-            exclusive_start_key=after,
-            consistent_read=consistent and index is None,
-        )
+        request = query_request(connection().table_name, pk, where, index, limit=limit)
+        request["ScanIndexForward"] = not newest_first
+        if consistent and index is None:
+            request["ConsistentRead"] = True
+        if after:
+            request["ExclusiveStartKey"] = after
+        response = _query(request)
         found = parse_items(response["Items"])
         items += found
         # Reads replacements for items of unknown kinds, so that the page is filled.
@@ -283,14 +282,12 @@ def count(
     index: GlobalSecondaryIndex | None = None,
 ) -> int:
     """The number of items, up to a limit, without reading the items themselves."""
-    response = connection().query(
-        pk,
-        range_key_condition=where,
-        limit=limit,
-        index_name=index.Meta.index_name if index else None,
-        select=COUNT,
-    )
-    return int(response["Count"])
+    request = query_request(connection().table_name, pk, where, index, limit=limit)
+    return int(_query(request | {"Select": COUNT})["Count"])
+
+
+def _query(request: dict[str, Any]) -> dict[str, Any]:
+    return connection().connection._make_api_call("Query", request)
 
 
 def get_many(keys: Iterable[Key], *, with_contents: bool = True) -> list[Item]:
