@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
-from django.core.handlers.asgi import ASGIHandler
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.core import signals
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.http import FileResponse
+from django.urls import set_script_prefix
 
 MAX_IDLE_THREADS = 16
 
@@ -39,9 +41,14 @@ class RequestThreads:
 
 
 class HttpHandler(ASGIHandler):
+    """Switches to the thread of a request once. Django does so for its first signal, for the view
+    and for its last signal, and has a task that waits for a disconnect. Here the response to a
+    client that has disconnected is completed and discarded; daphne cancels it after 10 seconds."""
+
     def __init__(self) -> None:
         super().__init__()
         self._threads = RequestThreads()
+        self._respond_in_thread = sync_to_async(self._respond)
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async=False)
@@ -51,5 +58,29 @@ class HttpHandler(ASGIHandler):
             async with ThreadSensitiveContext(executor=thread):
                 await self.handle(scope, receive, send)
 
-    async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        return await sync_to_async(self.get_response)(request)
+    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        response = await self._respond_in_thread(scope, body)
+        try:
+            await self.send_response(response, send)
+        finally:
+            if response.streaming:
+                await sync_to_async(response.close)()
+
+    def _respond(self, scope: Any, body: Any) -> Any:
+        """Everything that Django does in a request, except for sending what a stream contains."""
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        request, error_response = self.create_request(scope, body)
+        if request is None:
+            body.close()
+        response: Any = self.get_response(request) if request else error_response
+        response._handler_class = self.__class__
+        if isinstance(response, FileResponse):
+            response.block_size = self.chunk_size
+        if not response.streaming:
+            response.close()
+        return response
