@@ -96,6 +96,9 @@ class LimitedHTTPFactory(HTTPFactory):
         channel.requestFactory = LimitedRequest
         return channel
 
+    def log(self, request: Any) -> None:
+        """Twisted would format a line for an access log that nobody reads."""
+
 
 def install_http_limits() -> None:
     """Daphne has no parameter for the factory that its server creates."""
