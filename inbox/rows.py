@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -167,6 +168,7 @@ def format_count(count: int) -> str:
     return f"{MAX_ROWS - 1}+" if count >= MAX_ROWS else str(count)
 
 
+@cache
 def folder_url(key: str) -> str:
     return reverse("inbox:inbox") if key == INBOX else reverse("inbox:folder", args=[key])
 
