@@ -3,21 +3,19 @@
 import asyncio
 import os
 import time
+from contextlib import AbstractContextManager, nullcontext
 from statistics import median
 from typing import Any
 
 from tests.bench.deployment import Deployment
 from tests.bench.minimal_clients import open_http
+from tests.bench.slow_network import SlowNetwork
 
 # A phone on 3G: a processor four times slower, 1.6 Mbit/s and 150 ms for a round trip.
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 CPU_SLOWDOWN = 4
-NETWORK_3G = {
-    "offline": False,
-    "latency": 150,
-    "downloadThroughput": 1.6 * 1024 * 1024 / 8,
-    "uploadThroughput": 750 * 1024 / 8,
-}
+ROUND_TRIP_3G = 0.15
+DOWNLOAD_3G, UPLOAD_3G = 1.6 * 1024 * 1024 / 8, 750 * 1024 / 8
 BROWSER = ("PARLEY_TEST_CHROMIUM", "/usr/bin/chromium")
 MEASURE = """() => {
     const page = performance.getEntriesByType("navigation")[0];
@@ -25,7 +23,7 @@ MEASURE = """() => {
     const files = performance.getEntriesByType("resource")
         .filter((one) => kinds.test(new URL(one.name).pathname));
     return {
-        first_byte: page.responseStart - page.requestStart,
+        first_byte: page.responseStart,
         interactive: page.domContentLoadedEventEnd,
         loaded: page.loadEventEnd,
         files: files.length,
@@ -94,22 +92,30 @@ def in_browser(
         return None
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, _network(deployment, is_slow) as port:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        found = [_visit(browser, deployment, is_slow) for _ in range(visits)]
+        found = [_visit(browser, deployment, port, is_slow) for _ in range(visits)]
         browser.close()
     return {name: median(each[name] for each in found) for name in found[0]}
 
 
-def _visit(browser: Any, deployment: Deployment, is_slow: bool) -> dict[str, float]:
+def _network(deployment: Deployment, is_slow: bool) -> AbstractContextManager[int]:
+    """The port under which the browser reaches the service."""
+    if not is_slow:
+        return nullcontext(deployment.port)
+    return SlowNetwork(ROUND_TRIP_3G, DOWNLOAD_3G, UPLOAD_3G).to(deployment.port)
+
+
+def _visit(browser: Any, deployment: Deployment, port: int, is_slow: bool) -> dict[str, float]:
     """The first visit of a user: nothing is cached."""
     target = deployment.seed_data["short"]
-    url = f"http://127.0.0.1:{deployment.port}"
+    url = f"http://127.0.0.1:{port}"
     context = browser.new_context(**(PHONE if is_slow else {}))
     context.add_cookies([{"name": "sessionid", "value": target["cookie"], "url": url}])
     page = context.new_page()
     if is_slow:
-        _slow_down(page)
+        device = context.new_cdp_session(page)
+        device.send("Emulation.setCPUThrottlingRate", {"rate": CPU_SLOWDOWN})
     page.goto(f"{url}{target['path']}", wait_until="load")
     # Wait until the socket is open and the thread synced.
     page.wait_for_selector("html[data-live=yes]", state="attached")
@@ -118,11 +124,6 @@ def _visit(browser: Any, deployment: Deployment, is_slow: bool) -> dict[str, flo
     page.wait_for_load_state("networkidle")
     found = page.evaluate(MEASURE) | {"live": live}
     context.close()
+    # To connect takes a round trip, and so does the request.
+    assert not is_slow or found["first_byte"] >= 2000 * ROUND_TRIP_3G, found
     return found
-
-
-def _slow_down(page: Any) -> None:
-    device = page.context.new_cdp_session(page)
-    device.send("Network.enable")
-    device.send("Network.emulateNetworkConditions", NETWORK_3G)
-    device.send("Emulation.setCPUThrottlingRate", {"rate": CPU_SLOWDOWN})
