@@ -8,8 +8,7 @@ from django.utils import timezone
 from accounts.models import User
 
 # A session without a sign-in, such as that of a password reset, has no user here.
-WITH_USER = """
-    SELECT accounts_user.*, django_session.session_data
+WITH_USER = """SELECT accounts_user.*, django_session.session_data
     FROM django_session
     LEFT JOIN accounts_signin ON accounts_signin.session_key = django_session.session_key
     LEFT JOIN accounts_user ON accounts_user.id = accounts_signin.user_id

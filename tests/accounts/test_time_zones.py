@@ -82,7 +82,7 @@ def test_an_anonymous_request_costs_no_query(client, django_assert_num_queries, 
         assert client.get("/accounts/login/").status_code == 200
 
 
-def test_a_signed_in_request_queries_session_and_user_only(client, django_assert_num_queries, mara):
+def test_a_signed_in_request_queries_session_and_user_once(client, django_assert_num_queries, mara):
     client.force_login(mara)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         assert client.get("/settings/").status_code == 200

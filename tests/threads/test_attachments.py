@@ -213,7 +213,7 @@ def test_a_forbidden_file_costs_the_same_as_a_missing_one(
         client = Client()
         client.force_login(stranger, backend=BACKEND)
         url = reverse("threads:file", args=[file.id])
-        with count_requests() as requests, django_assert_num_queries(4):
+        with count_requests() as requests, django_assert_num_queries(3):
             response = client.get(url)
         assert (response.status_code, list(requests)) == (404, ["BatchGetItem"])
         bodies.append(len(response.content))
