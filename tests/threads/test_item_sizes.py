@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from contracts.actions.groups import MAX_LEGS
@@ -16,6 +19,7 @@ from projects.pending_actions import MAX_PENDING_ACTIONS as MOST_WAITS
 from threads.actions.drafts import MAX_DRAFT_CHARS
 from threads.actions.revisions import MAX_HISTORY_BYTES
 from threads.dynamodb.change import Change
+from threads.dynamodb.conditions import ConditionBuilder
 from threads.dynamodb.sizes import KB, MAX_ITEM_BYTES, item_bytes
 from threads.dynamodb.table import Item, put_many, serialized
 from threads.dynamodb.transactions import Transaction
@@ -73,6 +77,13 @@ FILE = {
 WAIT = {"user": ID, "what": ID, "type": "reschedule", "since": MOMENT}
 PEOPLE = [ID] * MAX_PARTICIPANTS
 RECORD = {"id": ID, "note": "", "done": False}
+documents = st.dictionaries(
+    st.text(max_size=9),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda parts: st.lists(parts) | st.dictionaries(st.text(max_size=9), parts),
+    ),
+)
 
 
 def records(max_bytes: int) -> dict[str, Any]:
@@ -365,6 +376,23 @@ def test_a_change_beyond_the_bound_is_refused_before_a_write():
     with pytest.raises(Refusal):
         write.update("draft", Draft(PK, SK), change)
     assert write.items == []
+
+
+def test_a_change_at_the_bound_is_accepted():
+    """Its JSON is longer than the bound, so its exact size counts; conditions do not."""
+    write, text = Transaction(), "x" * Draft.max_bytes
+    condition = ConditionBuilder(Draft).equal(text=text)
+    write.update("draft", Draft(PK, SK), Change(set={"text": text}), condition)
+    assert len(write.items) == 1
+
+
+@given(documents)
+def test_json_is_longer_than_what_dynamodb_counts(document):
+    """So an item whose JSON is within the bound needs no exact count."""
+    raw = serialized(
+        TabEdit(PK, SK, version=1, snapshot=document, edited_by=ID, edited_at=MOMENT, changes=[])
+    )
+    assert item_bytes(raw) < len(orjson.dumps(raw))
 
 
 def test_a_kind_without_a_bound_cannot_be_declared():

@@ -28,6 +28,7 @@ def test_a_message_id_gives_its_key_and_back(milliseconds, bits):
     assert (prefix, found) == ("MSG", an_id)
     assert len(time) == 24
     assert keys.parse_iso(time) == keys.message_time(an_id)
+    assert keys.ulid_ms(an_id.removeprefix("msg_")) == milliseconds
 
 
 @given(MILLISECONDS)
@@ -38,6 +39,7 @@ def test_milliseconds_survive_the_round_trip(milliseconds):
         milliseconds
     )
     assert keys.iso(moment).endswith(f".{milliseconds % 1000:03d}Z")
+    assert keys.iso_from_ms(milliseconds) == keys.iso(moment)
 
 
 def test_ten_thousand_milliseconds_of_our_time_are_exact():

@@ -77,13 +77,14 @@ class DocumentsAttribute(FastAccess, Attribute[list[Any]]):
 
 
 def _typed(value: Any) -> dict[str, Any]:
+    # Most values are text.
+    if isinstance(value, str):
+        return {"S": value}
     match value:
         case None:
             return {"NULL": True}
         case bool():
             return {"BOOL": value}
-        case str():
-            return {"S": value}
         case int():
             return {"N": str(value)}
         case dict():
@@ -121,7 +122,7 @@ def _plain_map(value: dict[str, Any]) -> dict[str, Any]:
 def parse_attributes(kind: type[Model], raw: dict[str, Any]) -> dict[str, Any]:
     """The attribute values of an item. PynamoDB goes through all attributes of the kind three
     times; this goes through those that are stored."""
-    readers, values = _readers(kind), _defaults(kind).copy()
+    readers, values = _readers(kind), default_values(kind).copy()
     for stored_name, typed in raw.items():
         reader = readers.get(stored_name)
         if reader and typed and NULL not in typed:
@@ -141,6 +142,6 @@ def _readers(kind: type[Model]) -> dict[str, tuple[str, Attribute[Any], bool]]:
 
 
 @functools.cache
-def _defaults(kind: type[Model]) -> dict[str, Any]:
+def default_values(kind: type[Model]) -> dict[str, Any]:
     found = {name: each.default for name, each in kind.get_attributes().items()}
     return {name: value for name, value in found.items() if value is not None}

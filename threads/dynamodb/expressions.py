@@ -1,25 +1,22 @@
 """Requests for one item in DynamoDB's JSON.
 
 PynamoDB's own serialisation supports more and takes several times as long for the few expressions
-of a send. Conditions are PynamoDB's, or have the same interface.
+of a send. A condition is a `ConditionBuilder`, which is part of the template of an update, or
+PynamoDB's, which is serialised for every request.
 """
 
-import functools
 from typing import Any
 
 from pynamodb.expressions.condition import Condition
 
 from threads.dynamodb.change import Change
-from threads.dynamodb.sizes import check_size, item_bytes, value_bytes
-from threads.dynamodb.stored_attributes import stored_attributes
+from threads.dynamodb.conditions import ConditionBuilder
+from threads.dynamodb.sizes import check_item, check_values
+from threads.dynamodb.stored_attributes import required_attributes, stored_attributes
 from threads.dynamodb.table import Item
+from threads.dynamodb.templates import Names, Values, update_template
 
 Request = dict[str, Any]
-
-
-# Placeholders by attribute name, and values by placeholder.
-Names = dict[str, str]
-Values = dict[str, Any]
 
 
 def key_request(table: str, item: Item, condition: Condition | None) -> Request:
@@ -29,28 +26,33 @@ def key_request(table: str, item: Item, condition: Condition | None) -> Request:
 
 def put_request(table: str, item: Item, condition: Condition | None) -> Request:
     raw = serialized(item)
-    check_size(type(item).max_bytes, item_bytes(raw))
+    check_item(type(item).max_bytes, raw)
     request = {"TableName": table, "Item": raw}
     return _returning_old(_conditional(request, condition, {}, {}))
 
 
 def update_request(table: str, item: Item, change: Change, condition: Condition | None) -> Request:
-    request = _keyed(table, item)
-    expression, names = _expression(type(item), *map(tuple, change.parts), change.remove)
-    request["UpdateExpression"] = expression
-    return _returning_old(
-        _conditional(request, condition, names.copy(), _values(type(item), change))
-    )
+    shape, arguments = None, [value for part in change.parts for value in part.values()]
+    written = len(arguments)
+    if isinstance(condition, ConditionBuilder):
+        shape, arguments, condition = condition.shape, arguments + condition.arguments, None
+    template = update_template(type(item), *map(tuple, change.parts), change.remove, shape)
+    values = template.encode(arguments)
+    check_values(type(item).max_bytes, values, written)
+    names = {} if condition is None else template.names.copy()
+    request = _keyed(table, item) | template.request
+    return _returning_old(_conditional(request, condition, names, values))
 
 
 def serialized(item: Item) -> dict[str, Any]:
-    stored, raw = item.attribute_values, {}
-    for name, attribute in stored_attributes(type(item)).items():
-        value = stored.get(name)
-        if value is not None and value != attribute.default:
-            raw[attribute.name] = attribute.value(value)
-        elif not attribute.null:
-            raise ValueError(f"{type(item).__name__} has no {name}")
+    attributes = stored_attributes(type(item))
+    raw = {
+        (attribute := attributes[name]).name: attribute.value(value)
+        for name, value in item.attribute_values.items()
+        if value is not None and value != attributes[name].default
+    }
+    if missing := required_attributes(type(item)) - raw.keys():
+        raise ValueError(f"{type(item).__name__} has no {', '.join(missing)}")
     return raw
 
 
@@ -74,44 +76,3 @@ def _conditional(
     if values:
         request["ExpressionAttributeValues"] = values
     return request
-
-
-def _values(kind: type[Item], change: Change) -> Values:
-    """The values of a change, numbered in the order of the expression."""
-    attributes = stored_attributes(kind)
-    written = (
-        attributes[name].value(value) for part in change.parts for name, value in part.items()
-    )
-    values = {f":{placeholder}": value for placeholder, value in enumerate(written)}
-    check_size(kind.max_bytes, sum(map(value_bytes, values.values())))
-    return values
-
-
-# Sends use only a few different sets of attributes.
-@functools.lru_cache(maxsize=1024)
-def _expression(
-    kind: type[Item],
-    put: tuple[str, ...],
-    put_if_absent: tuple[str, ...],
-    added: tuple[str, ...],
-    removed: tuple[str, ...],
-) -> tuple[str, Names]:
-    """The update expression and its attribute names; values are numbered in order."""
-    attributes, names = stored_attributes(kind), Names()
-    for name in (*put, *put_if_absent, *added, *removed):
-        names.setdefault(attributes[name].name, f"#{len(names)}")
-    alias = {
-        name: names[attributes[name].name] for name in (*put, *put_if_absent, *added, *removed)
-    }
-    placeholder = {name: f":{at}" for at, name in enumerate((*put, *put_if_absent, *added))}
-    clauses = {
-        "SET": [f"{alias[name]} = {placeholder[name]}" for name in put]
-        + [
-            f"{alias[name]} = if_not_exists ({alias[name]}, {placeholder[name]})"
-            for name in put_if_absent
-        ],
-        "REMOVE": [alias[name] for name in removed],
-        "ADD": [f"{alias[name]} {placeholder[name]}" for name in added],
-    }
-    expression = " ".join(f"{word} {', '.join(parts)}" for word, parts in clauses.items() if parts)
-    return expression, names

@@ -5,6 +5,7 @@ are THR, TAB#, PINVITE#, PART#, OUT#, then MSG# newest first, so that one Query 
 Items that are not needed for that sort below MSG#.
 """
 
+import re
 import time
 import zlib
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ from functools import lru_cache
 
 from ulid import ULID
 
-from core.ids import new_ulid
+from core.ids import ULID_PATTERN, new_ulid
 
 THREAD = "THR"
 TABS = "TAB#"
@@ -50,6 +51,8 @@ PINNED = "PIN#"
 MAX_POSITION_LAG = timedelta(minutes=1)
 # The prefix of a thread id and the time of its ULID.
 THREAD_TIME_LENGTH = len("thrd_") + 10
+# The letters of a ULID, as Python writes them in a number with base 32.
+PYTHON_DIGITS = str.maketrans("ABCDEFGHJKMNPQRSTVWXYZ", "abcdefghijklmnopqrstuv")
 
 
 def thread_pk(thread_id: str) -> str:
@@ -217,8 +220,19 @@ def iso(parse_iso: datetime) -> str:
     return parse_iso.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def iso_from_ms(milliseconds: int) -> str:
+    """The same for a time in milliseconds. The text of a second is used for many times."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_iso_second(seconds)}.{rest:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _iso_second(seconds: int) -> str:
+    return iso(datetime_from_ms(1000 * seconds)).removesuffix(".000Z")
+
+
 def now() -> str:
-    return iso(datetime_from_ms(time.time_ns() // 1_000_000))
+    return iso_from_ms(time.time_ns() // 1_000_000)
 
 
 def parse_iso(text: str) -> datetime:
@@ -228,19 +242,25 @@ def parse_iso(text: str) -> datetime:
 # The time of an id is needed several times while its message is stored and published.
 @lru_cache(maxsize=1024)
 def ulid_ms(ulid: str) -> int:
+    if re.fullmatch(ULID_PATTERN, ulid):
+        # The library decodes the random part, too.
+        return int(ulid[:10].translate(PYTHON_DIGITS), 32)
     return ULID.from_str(ulid).milliseconds
 
 
 def message_time(message_id: str) -> datetime:
-    milliseconds = ulid_ms(message_id.removeprefix("msg_"))
-    # Ids may be forged: a time beyond the calendar becomes its end, where there are no messages.
-    return datetime_from_ms(min(milliseconds, LAST_MS))
+    return datetime_from_ms(_message_ms(message_id))
+
+
+def _message_ms(message_id: str) -> int:
+    """A forged id beyond the calendar has the last time of it, where there are no messages."""
+    return min(ulid_ms(message_id.removeprefix("msg_")), LAST_MS)
 
 
 @lru_cache(maxsize=1024)
 def message_created_at(message_id: str) -> str:
     """The time of a message id in the stored format."""
-    return iso(message_time(message_id))
+    return iso_from_ms(_message_ms(message_id))
 
 
 def datetime_from_ms(milliseconds: int) -> datetime:

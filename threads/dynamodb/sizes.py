@@ -4,7 +4,10 @@ DynamoDB rejects items above 400 KB. An item of that size could not be changed a
 kind has a lower limit of its own (`max_bytes`), above what the limits of the product allow.
 """
 
+from itertools import islice
 from typing import Any
+
+import orjson
 
 from core.refusals import Refusal
 
@@ -32,6 +35,19 @@ def value_bytes(value: dict[str, Any]) -> int:
             return 3 + len(held) + item_bytes(held)
         case _:
             return 1
+
+
+def check_item(max_bytes: int, raw: dict[str, dict[str, Any]]) -> None:
+    """Checks an item in DynamoDB's JSON, whose text is longer than what DynamoDB counts. So the
+    exact size is computed only for items near the limit."""
+    if len(orjson.dumps(raw)) > max_bytes:
+        check_size(max_bytes, item_bytes(raw))
+
+
+def check_values(max_bytes: int, values: dict[str, dict[str, Any]], count: int) -> None:
+    """Checks the first `count` of the values of an update, in the same way."""
+    if len(orjson.dumps(values)) > max_bytes:
+        check_size(max_bytes, sum(map(value_bytes, islice(values.values(), count))))
 
 
 def check_size(max_bytes: int, size: int) -> None:

@@ -16,11 +16,16 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
 from pynamodb.models import Model
 
-from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute, parse_attributes
+from threads.dynamodb.attributes import (
+    IntAttribute,
+    UnicodeAttribute,
+    default_values,
+    parse_attributes,
+)
 from threads.dynamodb.client import SyncClient
 from threads.dynamodb.query_requests import query_request
 from threads.dynamodb.retry import Backoff
-from threads.dynamodb.sizes import check_size, item_bytes
+from threads.dynamodb.sizes import check_item
 from threads.dynamodb.store import Store
 from threads.dynamodb.unknown_kinds import record_unknown_item
 
@@ -132,6 +137,19 @@ class Item(Model):
             if "max_bytes" not in vars(cls):
                 raise TypeError(f"{cls.__name__} declares no size limit")
             Item.kinds.append(cls)
+
+    def __init__(
+        self,
+        pk: str | None = None,
+        sk: str | None = None,
+        _user_instantiated: bool = True,
+        **attributes: Any,
+    ) -> None:
+        """Does what PynamoDB does, without going through all attributes of the kind."""
+        kind = type(self)
+        if unknown := attributes.keys() - kind.get_attributes().keys():
+            raise ValueError(f"{kind.__name__} has no attribute {', '.join(sorted(unknown))}")
+        self.attribute_values = {**default_values(kind), "pk": pk, "sk": sk, **attributes}
 
     @classmethod
     def _get_connection(cls) -> TableConnection:
@@ -330,7 +348,7 @@ def query_all(
 
 def serialized(item: Item) -> dict[str, Any]:
     raw = item.serialize()
-    check_size(item.max_bytes, item_bytes(raw))
+    check_item(item.max_bytes, raw)
     return raw
 
 

@@ -244,7 +244,7 @@ def thread_version_unchanged(cached: CachedThread) -> ConditionBuilder:
 
 
 def can_write(cached: CachedThread, *, despite_hold: bool = False) -> Condition:
-    now = keys.iso(keys.datetime_from_ms(now_ms()))
+    now = keys.iso_from_ms(now_ms())
     allowed = ConditionBuilder(Participant).over(blocked_until=now).absent("request_state")
     if not despite_hold:
         allowed = allowed.absent("sending_hold")
