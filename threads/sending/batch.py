@@ -40,6 +40,7 @@ from threads.sending.transaction import (
 
 # The limit of a DynamoDB transaction.
 MAX_ITEMS = 100
+NO_ROSTER_CHANGE = RosterChange()
 
 
 @dataclass
@@ -57,7 +58,7 @@ class BatchEntry:
 class _Part:
     """The writes to one thread."""
 
-    # The cached thread, and a copy with the planned messages applied.
+    # The cached thread, and as the planned messages leave it: a copy if there may be several.
     cached: CachedThread
     after: CachedThread
     messages: list[tuple[BatchEntry, NewMessage, Message]] = field(default_factory=list)
@@ -99,7 +100,7 @@ def _build_parts(entries: list[BatchEntry], locks: ExitStack) -> Iterator[_Part]
 
 
 def _build_part(cached: CachedThread, entries: list[BatchEntry], room: int) -> _Part:
-    part = _Part(cached, cached.copy())
+    part = _Part(cached, cached.copy() if len(entries) > 1 else cached)
     markers: set[str] = set()
     for entry in entries:
         try:
@@ -109,7 +110,7 @@ def _build_part(cached: CachedThread, entries: list[BatchEntry], room: int) -> _
         # Message and marker, an archive item on a new day, and first the thread and participants.
         more = 3 if part.messages else 4 + len(cached.people)
         is_batchable = (
-            roster == RosterChange()
+            roster == NO_ROSTER_CHANGE
             and new_message.waits is None
             and not restores_pending_items(part.after)
             and not may_be_repeat(part.after, new_message)
@@ -128,22 +129,29 @@ def _add_message(part: _Part, entry: BatchEntry, new_message: NewMessage) -> Non
     message = make_message(cached, new_message, message_id)
     if message.created_at[:10] != cached.thread.last_message_at[:10]:
         part.archive.append(message)
-    thread_changes = thread_change(cached, new_message, message, RosterChange())
+    thread_changes = thread_change(cached, new_message, message, NO_ROSTER_CHANGE)
     participant_changes = {
-        person.user_id: participant_change(cached, person, new_message, message, RosterChange())
-        for person in cached.people.values()
+        user_id: participant_change(cached, person, new_message, message, NO_ROSTER_CHANGE)
+        for user_id, person in cached.people.items()
     }
-    part.thread_changes = (
-        part.thread_changes.then(thread_changes) if part.messages else thread_changes
-    )
-    thread_changes.apply(cached.thread)
-    for user_id, change in participant_changes.items():
-        part.participant_changes[user_id] = (
-            part.participant_changes[user_id].then(change) if part.messages else change
-        )
-        change.apply(cached.people[user_id])
-    cached.sends.record(message)
     part.messages.append((entry, new_message, message))
+    _join_changes(part, thread_changes, participant_changes)
+    if cached is not part.cached:
+        cached.sends.record(message)
+        thread_changes.apply(cached.thread)
+        for user_id, change in participant_changes.items():
+            change.apply(cached.people[user_id])
+
+
+def _join_changes(
+    part: _Part, thread_changes: Change, participant_changes: dict[str, Change]
+) -> None:
+    if len(part.messages) == 1:
+        part.thread_changes, part.participant_changes = thread_changes, participant_changes
+        return
+    part.thread_changes = part.thread_changes.then(thread_changes)
+    for user_id, change in participant_changes.items():
+        part.participant_changes[user_id] = part.participant_changes[user_id].then(change)
 
 
 # --- Writing
@@ -195,7 +203,7 @@ def _mark_unconfirmed(part: _Part) -> None:
     metrics.SEND_CONFLICTS.labels("no_response").inc()
     cache.invalidate(part.cached.thread.id)
     for entry, new_message, message in part.messages:
-        entry.unconfirmed = Attempt(part.cached, new_message, RosterChange(), message)
+        entry.unconfirmed = Attempt(part.cached, new_message, NO_ROSTER_CHANGE, message)
 
 
 def _has_failed(part: _Part, cancelled: TransactionCancelled) -> bool:
@@ -223,7 +231,8 @@ def _apply(part: _Part) -> None:
             # A concurrent cursor update may have loaded an item that has these messages.
             if person.last_seq < last.seq:
                 change.apply(person)
-        part.cached.sends = part.after.sends
+        for _, _, message in part.messages:
+            part.cached.sends.record(message)
     cache.put(part.cached)
     after = part.cached.copy()
     for entry, _, message in part.messages:
