@@ -16,6 +16,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
@@ -72,12 +73,18 @@ def recent_writes(redis_url: str) -> None:
     from threads.dynamodb.recent_writes import InMemoryRecentWrites, RedisRecentWrites
 
     memory, redis = InMemoryRecentWrites(), RedisRecentWrites(redis_url)
-    rows = [("usr_1", "thrd_1"), ("usr_2", "thrd_1")]
+    rows, numbers = [("usr_1", "thrd_1"), ("usr_2", "thrd_1")], count()
+
+    def new_rows() -> list[tuple[str, str]]:
+        thread_id = f"thrd_{next(numbers)}"
+        return [("usr_1", thread_id), ("usr_2", thread_id)]
+
     compare(
         "note of a write of two participants, CPU",
         times=500,
         in_memory=lambda: memory.record(rows),
-        in_redis=lambda: redis.record(rows),
+        in_redis=lambda: redis.record(new_rows()),
+        in_redis_again=lambda: redis.record(rows),
     )
 
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import time
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -75,6 +77,64 @@ def test_a_process_lists_its_own_writes_without_redis(monkeypatch):
     assert sorted(recent.list_threads(user)) == ["thrd_a", "thrd_b"]
     with pytest.raises(ConnectionError):
         recent.clear()
+
+
+@pytest.fixture
+def noted(monkeypatch):
+    """The rows that were recorded in Redis, and whether Redis works."""
+    noted = SimpleNamespace(rows=[], works=True)
+
+    def note_arguments(rows):
+        noted.rows += rows
+        return arguments(rows)
+
+    def try_(self, script, *args):
+        return run(self, script, *args) if noted.works else None
+
+    arguments, run = recent_writes._note_arguments, RedisRecentWrites._try
+    monkeypatch.setattr(recent_writes, "_note_arguments", note_arguments)
+    monkeypatch.setattr(RedisRecentWrites, "_try", try_)
+    return noted
+
+
+def test_a_row_that_is_written_again_at_once_is_not_recorded_again(noted):
+    user, recent = new_user_id(), redis_recent_writes()
+    first, second = (user, "thrd_a"), (user, "thrd_b")
+    recent.record([first])
+    recent.record([first, second])
+    asyncio.run(recent.record_async([first, second]))
+    assert noted.rows == [first, second]
+    recent.clear()
+    recent.record([first])
+    assert redis_recent_writes().list_threads(user) == ["thrd_a"]
+
+
+def test_a_record_is_valid_for_the_lag_after_the_last_write_that_relies_on_it(
+    noted, settings, monkeypatch
+):
+    user, recent = new_user_id(), redis_recent_writes()
+    settings.INDEX_LAG_SECONDS = 40.0
+    recent.record([(user, "thrd_a")])
+    now = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 9.0)
+    recent.record([(user, "thrd_a")])
+    assert len(noted.rows) == 1
+    # The first record, 9 seconds old, is valid for 40 seconds from now.
+    expires = recent._client.ttl(recent_writes._key(user)) - 9
+    assert expires >= 40
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 11.0)
+    recent.record([(user, "thrd_a")])
+    assert len(noted.rows) == 2
+
+
+def test_a_row_that_redis_has_not_recorded_is_recorded_again(noted):
+    row, recent = (new_user_id(), "thrd_a"), redis_recent_writes()
+    noted.works = False
+    recent.record([row])
+    noted.works = True
+    recent.record([row])
+    assert noted.rows == [row, row]
+    assert redis_recent_writes().list_threads(row[0]) == ["thrd_a"]
 
 
 @pytest.mark.django_db

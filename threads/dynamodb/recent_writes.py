@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from functools import cache
+from math import inf
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -33,6 +34,11 @@ Row = tuple[str, str]
 MAX_THREADS = 200
 # The users with the newest writes that are kept in memory.
 MAX_USERS = 10_000
+# A row that is written again and again is recorded in Redis once in this share of the lag, and its
+# records are valid for as much longer.
+REPEAT_SHARE = 0.25
+# Rows of which a process knows that they are recorded in Redis.
+MAX_RECORDED = 10_000
 RETRIES = 1
 
 
@@ -163,6 +169,7 @@ for i, key in ipairs(KEYS) do
   redis.call('ZREMRANGEBYRANK', key, 0, -1 - ARGV[2])
   redis.call('EXPIRE', key, ARGV[1])
 end
+return 1
 """
 LIST = """
 local since = '(' .. redis.call('TIME')[1] - ARGV[1]
@@ -176,6 +183,8 @@ class RedisRecentWrites:
     def __init__(self, url: str) -> None:
         self._url = url
         self._own = InMemoryRecentWrites()
+        # When this process has last recorded a row in Redis.
+        self._recorded: dict[Row, float] = {}
         timeout = redis_outage.timeout_seconds
         self._client = redis.Redis.from_url(
             url,
@@ -190,11 +199,25 @@ class RedisRecentWrites:
 
     def record(self, rows: list[Row]) -> None:
         self._own.record(rows)
-        self._try(NOTE, *_note_arguments(rows))
+        due, now = self._list_due(rows), time.monotonic()
+        if due and self._try(NOTE, *_note_arguments(due)):
+            self._set_recorded(due, now)
 
     async def record_async(self, rows: list[Row]) -> None:
         self._own.record(rows)
-        await self._try_async(NOTE, *_note_arguments(rows))
+        due, now = self._list_due(rows), time.monotonic()
+        if due and await self._try_async(NOTE, *_note_arguments(due)):
+            self._set_recorded(due, now)
+
+    def _list_due(self, rows: list[Row]) -> list[Row]:
+        """The rows whose record in Redis is not valid long enough for this write."""
+        since = time.monotonic() - REPEAT_SHARE * settings.INDEX_LAG_SECONDS
+        return [row for row in rows if self._recorded.get(row, -inf) <= since]
+
+    def _set_recorded(self, rows: list[Row], at: float) -> None:
+        if len(self._recorded) > MAX_RECORDED:
+            self._recorded.clear()
+        self._recorded.update(dict.fromkeys(rows, at))
 
     def list_threads(self, user_id: str) -> list[str]:
         return self._with_own(user_id, self._try(LIST, 1, _key(user_id), _lifetime()))
@@ -209,6 +232,7 @@ class RedisRecentWrites:
 
     def clear(self) -> None:
         self._own.clear()
+        self._recorded.clear()
         for key in self._client.scan_iter(f"{_key('')}*"):
             self._client.delete(key)
 
@@ -248,7 +272,7 @@ def _note_arguments(rows: list[Row]) -> list[Any]:
 
 def _lifetime() -> int:
     """Whole seconds, plus one because Redis counts started seconds."""
-    return int(settings.INDEX_LAG_SECONDS) + 1
+    return int((1 + REPEAT_SHARE) * settings.INDEX_LAG_SECONDS) + 1
 
 
 def _key(user_id: str) -> str:
