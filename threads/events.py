@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from realtime.broadcast.delivery import publish, recheck_delivery
+from realtime.broadcast.delivery import list_reachable, publish, recheck_delivery
 from realtime.broadcast.events import InboxChanged, MessageAccepted, MessageSent, ThreadChanged
 from threads.cache import CachedThread, load
 from threads.models import Message, Participant, Thread
@@ -144,9 +144,10 @@ def publish_message(appended: Appended) -> None:
 
 
 def publish_inbox_rows(cached: CachedThread) -> None:
-    for person in list(cached.people.values()):
-        unread = None if cached.cursors_are_stale else person.unread
-        publish(inbox_changed(person, unread=unread), to=[person.user_id])
+    people = dict(cached.people)
+    for user_id in list_reachable(people):
+        unread = None if cached.cursors_are_stale else people[user_id].unread
+        publish(inbox_changed(people[user_id], unread=unread), to=[user_id])
 
 
 def publish_roster(cached: CachedThread, removed: list[Participant]) -> None:

@@ -126,11 +126,21 @@ class ChannelLayer(BaseChannelLayer):
             self._discard(group, channel)
         metrics.SOCKETS.set(len(self.queues))
 
+    def can_reach(self, group: str) -> bool:
+        """Whether a connection of this process, or possibly of another one, is in the group."""
+        if group in self.groups:
+            return True
+        return self._bus is not None and not (self._is_running and self._bus.is_only_process)
+
+    @property
+    def _is_running(self) -> bool:
+        """False in a management command or a test: there are no connections in this process."""
+        return self._loop is not None and self._loop.is_running()
+
     def publish(self, groups: Iterable[str], message: LayerMessage) -> None:
         """Can be called from any thread and does not wait; keeps the order of each thread."""
         loop = self._loop
-        if loop is None or not loop.is_running():
-            # A management command or a test: there are no connections in this process.
+        if loop is None or not self._is_running:
             if self._bus is not None:
                 self._bus.publish_now([(list(groups), message)])
             return

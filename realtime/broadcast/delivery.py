@@ -14,7 +14,7 @@ import structlog
 
 from realtime.broadcast.channel_layer import LayerMessage
 from realtime.broadcast.events import Event
-from realtime.broadcast.layer_adapter import send_to_groups
+from realtime.broadcast.layer_adapter import can_reach, send_to_groups
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +37,16 @@ def publish(event: Event, *, to: Iterable[str]) -> None:
         send_to_groups([group_of(user_id) for user_id in to], message)
     except Exception:
         log.exception("publish_failed", event_type=event["type"])
+
+
+def list_reachable(user_ids: Iterable[str]) -> list[str]:
+    """The users with connections; events for the others need not be built. Leaving them out counts
+    as a publication, so that a process that has just started notices what it missed."""
+    wanted = list(user_ids)
+    reachable = [user_id for user_id in wanted if can_reach(group_of(user_id))]
+    if len(reachable) < len(wanted):
+        _send_control([], {"type": BROADCAST})
+    return reachable
 
 
 def end_session(user_id: str, session: str) -> None:

@@ -60,6 +60,12 @@ def find_gaps(layer: Any) -> int | None:
     return layer.gaps if isinstance(layer, ChannelLayer) else None
 
 
+def can_reach(group: str) -> bool:
+    """False if no connection of any process is in the group; True if the layer cannot tell."""
+    layer: Any = get_channel_layer()
+    return layer.can_reach(group) if isinstance(layer, ChannelLayer) else True
+
+
 def send_to_groups(groups: list[str], message: LayerMessage) -> None:
     """Can be called from any thread and does not wait; keeps the order of each thread."""
     layer: Any = get_channel_layer()

@@ -60,7 +60,7 @@ class RedisBus:
         self._number = 0
         self._on_message, self._on_live_changed = on_message, on_live_changed
         # Whether other processes are unknown, and how many messages of others were received.
-        self._is_only_process, self._received = True, 0
+        self.is_only_process, self._received = True, 0
         self._queue: list[Post] = []
         self._is_joined = False
         self._task: asyncio.Task[None] | None = None
@@ -83,7 +83,7 @@ class RedisBus:
     # --- Publishing
 
     def publish(self, groups: list[str], message: dict[str, Any]) -> None:
-        if self._is_only_process:
+        if self.is_only_process or not groups:
             # Another process may have subscribed a moment ago.
             self._number += 1
             return
@@ -126,7 +126,7 @@ class RedisBus:
         # Redis counts the subscribers, including this one. A process that subscribed after that
         # may have been received since.
         if count > 1 or self._received == received:
-            self._is_only_process = count <= 1
+            self.is_only_process = count <= 1
         return count
 
     def _sender(self) -> bytes:
@@ -202,7 +202,7 @@ class RedisBus:
         if process_id == self.process_id:
             self._own_message_at = time.monotonic()
             return
-        self._is_only_process, self._received = False, self._received + 1
+        self.is_only_process, self._received = False, self._received + 1
         signal, _, posts = content.partition(" ")
         if number:
             self.detector.record(process_id, int(number), has_posts=signal == "tell")

@@ -1,9 +1,15 @@
 """Delivery of events to a socket: immediate where possible, without affecting other sockets."""
 
 import asyncio
+import os
+from uuid import uuid4
 
-from realtime.broadcast.channel_layer import ChannelQueue
-from realtime.broadcast.delivery import BROADCAST, ORIGIN
+import pytest
+from channels.layers import InMemoryChannelLayer
+
+from realtime.broadcast import layer_adapter
+from realtime.broadcast.channel_layer import ChannelLayer, ChannelQueue
+from realtime.broadcast.delivery import BROADCAST, ORIGIN, group_of, list_reachable
 from realtime.sockets.consumers import MessagingConsumer
 from realtime.sockets.subscriptions import PresenceSubscriptions
 
@@ -70,3 +76,42 @@ async def test_a_failing_socket_is_closed_and_does_not_raise_to_the_publisher():
     await socket.queue_task
     assert closed == [1011]
     assert not socket.queue.messages
+
+
+@pytest.fixture
+def use_layer(monkeypatch):
+    def use(layer):
+        monkeypatch.setattr(layer_adapter, "get_channel_layer", lambda: layer)
+        return layer
+
+    return use
+
+
+async def connect(layer, user_id: str) -> None:
+    await layer.group_add(group_of(user_id), await layer.new_channel())
+
+
+async def test_only_users_with_a_connection_are_reachable(use_layer):
+    layer = use_layer(ChannelLayer(capacity=10))
+    await connect(layer, "mara")
+    assert list_reachable(["mara", "otto"]) == ["mara"]
+
+
+async def test_users_may_be_connected_to_another_process(use_layer, monkeypatch):
+    url, prefix = os.environ["PARLEY_TEST_REDIS_URL"], f"reach-{uuid4().hex}"
+    layer = use_layer(ChannelLayer(capacity=10, url=url, prefix=prefix))
+    # A management command: its events are published even if it knows nobody.
+    assert list_reachable(["mara", "otto"]) == ["mara", "otto"]
+    await connect(layer, "mara")
+    published = layer._bus._number
+    assert list_reachable(["mara", "otto"]) == ["mara"]
+    await asyncio.sleep(0)
+    assert layer._bus._number == published + 1, "What was left out is counted."
+    monkeypatch.setattr(layer._bus, "is_only_process", False)
+    assert list_reachable(["mara", "otto"]) == ["mara", "otto"]
+    layer._bus._task.cancel()
+
+
+async def test_all_users_are_reachable_on_a_layer_that_cannot_tell(use_layer):
+    use_layer(InMemoryChannelLayer())
+    assert list_reachable(["mara", "otto"]) == ["mara", "otto"]

@@ -145,6 +145,19 @@ async def test_a_message_that_was_dropped_before_it_was_sent_is_missed(
     await async_wait_until(lambda: gaps(second) > before)
 
 
+async def test_an_event_that_was_not_built_because_nobody_seemed_connected_is_missed(
+    quick, two_processes
+):
+    """The other process has started in that moment."""
+    first, second = two_processes
+    await second.start()
+    await publish_and_receive(first, second, 1)
+    before = gaps(second)
+    first.bus.publish([], {"type": "broadcast.event"})
+    await async_wait_until(lambda: gaps(second) > before)
+    assert second.received.empty()
+
+
 async def test_a_process_that_falls_silent_may_have_written_before(quick, two_processes):
     """It may have died between a write and its publication."""
     first, second = two_processes

@@ -181,6 +181,8 @@ def delivered(monkeypatch: pytest.MonkeyPatch) -> Delivered:
         events.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
     monkeypatch.setattr(delivery, "send_to_groups", record)
+    # As if every user had a page open.
+    monkeypatch.setattr(delivery, "can_reach", lambda group: True)
     return events
 
 
