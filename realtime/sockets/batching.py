@@ -1,9 +1,10 @@
 """Batches the sends of all connections of this process: several messages in one transaction.
 
 Everything runs on the event loop, since handing a message to a thread would cost more than the work
-itself. Messages that arrive during a transaction form the next batch. Slow sends run one by one in
-worker threads. The messages of a conversation keep their order: while one is being written or
-retried, later ones wait.
+itself. Messages that arrive during a transaction form the next batch, and wait for the transaction
+only while that gains something (`SendBatcher._is_due`). Slow sends run one by one in worker
+threads. The messages of a conversation keep their order: while one is being written or retried,
+later ones wait.
 """
 
 import asyncio
@@ -30,10 +31,12 @@ from threads.models import Message
 
 log = structlog.get_logger(__name__)
 
-# Concurrent transactions cost the store more than larger ones, so the next batch waits for the
-# current one, unless it is full or its oldest message has waited for MAX_LINGER_SECONDS.
+# Concurrent transactions cost the store more than larger ones. So messages wait for the batches in
+# progress, but only while they are fewer than those, and not longer than a transaction usually
+# takes: after that, waiting gains less than it costs.
 MAX_CONCURRENT_BATCHES = 2
-MAX_LINGER_SECONDS = 0.05
+# The weight of the newest transaction in the usual duration.
+DURATION_WEIGHT = 0.2
 # Messages in one transaction, in total and per thread: a busy thread leaves room for others.
 MAX_BATCH_SIZE, MAX_BATCH_SIZE_PER_THREAD = 16, 8
 # Worker threads for sends that cannot be batched.
@@ -66,7 +69,11 @@ class SendBatcher:
         self._queues: dict[str, deque[PendingSend]] = {}
         # Threads with a write in progress.
         self._busy: set[str] = set()
-        self._free_slots = MAX_CONCURRENT_BATCHES
+        # The sizes of the batches in progress.
+        self._in_progress: list[int] = []
+        # How long a transaction usually takes; nothing waits before that is known.
+        self._usual_seconds = 0.0
+        self._is_scheduled = False
         self._linger_timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._executor = ThreadPoolExecutor(MAX_SINGLE_SENDS, thread_name_prefix="single-send")
@@ -74,12 +81,19 @@ class SendBatcher:
     def submit(self, outgoing: OutgoingMessage) -> asyncio.Future[Message]:
         send = PendingSend(outgoing, asyncio.get_running_loop().create_future())
         self._queues.setdefault(outgoing.thread_id, deque()).append(send)
-        self._flush()
+        self._schedule_flush()
         return send.done
 
+    def _schedule_flush(self) -> None:
+        """Flushes after everything that has arrived by now is queued, which takes no time."""
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
     def _flush(self) -> None:
-        while self._free_slots and self._is_due() and (pending := self._take_batch()):
-            self._free_slots -= 1
+        self._is_scheduled = False
+        while self._is_due() and (pending := self._take_batch()):
+            self._in_progress.append(len(pending))
             now = time.monotonic()
             metrics.SEND_BATCH_SIZE.observe(len(pending))
             for send in pending:
@@ -92,15 +106,19 @@ class SendBatcher:
             task.add_done_callback(self._tasks.discard)
 
     def _is_due(self) -> bool:
-        if self._free_slots == MAX_CONCURRENT_BATCHES:
+        """Whether waiting for the batches in progress would gain nothing."""
+        if not self._in_progress:
             return True
+        if len(self._in_progress) >= MAX_CONCURRENT_BATCHES:
+            return False
         ready = [self._queues[thread_id] for thread_id in self._queues.keys() - self._busy]
         if not ready:
             return False
-        if sum(min(len(queue), MAX_BATCH_SIZE_PER_THREAD) for queue in ready) >= MAX_BATCH_SIZE:
+        size = sum(min(len(queue), MAX_BATCH_SIZE_PER_THREAD) for queue in ready)
+        if size >= min(MAX_BATCH_SIZE, sum(self._in_progress)):
             return True
         oldest = min(queue[0].submitted_at for queue in ready)
-        left = oldest + MAX_LINGER_SECONDS - time.monotonic()
+        left = oldest + self._usual_seconds - time.monotonic()
         if left > 0 and self._linger_timer is None:
             self._linger_timer = asyncio.get_running_loop().call_later(left, self._flush_late)
         return left <= 0
@@ -125,13 +143,15 @@ class SendBatcher:
         return pending
 
     async def _write(self, pending: list[PendingSend]) -> None:
+        started_at = time.monotonic()
         try:
             # A short budget: the next batch waits for this one, and failed sends are retried.
             with time_budget(settings.DYNAMODB["retry_seconds"] / 4):
                 await commit_steps_async(send_batch_steps([send.outgoing for send in pending]))
         except Exception:
             log.exception("batch_failed")
-        self._free_slots += 1
+        self._record_duration(time.monotonic() - started_at)
+        self._in_progress.remove(len(pending))
         left: dict[str, list[PendingSend]] = {}
         for send in pending:
             if send.outgoing.is_done:
@@ -141,6 +161,9 @@ class SendBatcher:
         for thread_id, rest in left.items():
             self._send_singly(thread_id, rest)
         self._release(send.thread_id for send in pending if send.thread_id not in left)
+
+    def _record_duration(self, seconds: float) -> None:
+        self._usual_seconds += DURATION_WEIGHT * (seconds - self._usual_seconds)
 
     def _send_singly(self, thread_id: str, pending: list[PendingSend]) -> None:
         work = asyncio.get_running_loop().run_in_executor(
@@ -158,7 +181,7 @@ class SendBatcher:
 
     def _release(self, thread_ids: Iterable[str]) -> None:
         self._busy.difference_update(thread_ids)
-        self._flush()
+        self._schedule_flush()
 
 
 def _run_each(messages: list[OutgoingMessage]) -> list[Exception | None]:
