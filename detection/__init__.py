@@ -1,5 +1,6 @@
 """Detects attempts to move a conversation or payment off the marketplace. Standalone."""
 
-from detection.detector import REASONS, Verdict, judge
+from detection.detector import judge
+from detection.verdict import REASONS, Verdict
 
 __all__ = ["REASONS", "Verdict", "judge"]

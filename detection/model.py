@@ -1,114 +1,138 @@
 """A linear model of how similar a text is to labelled attempts.
 
 The weights are trained on `tests/moderation/corpus` by `python -m tests.moderation.train`. The model
-finds phrases that no rule covers, but its result is only a guess: see threads/policy.py.
+finds phrases that no rule covers, but then its result is only a guess: see threads/policy.py.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import repeat
+from itertools import combinations, pairwise, repeat
 from math import sqrt
 from pathlib import Path
 
-from detection.features import Families, Pieces, pieces_of
+from detection.normalise import unleet
+from detection.numbers import DIGIT, NOT_DIGIT, find_runs, without_measures
+from detection.reading import Reading
 
 FILE = Path(__file__).with_name("weights.tsv")
-# Thresholds: lower if another service is named, higher for short texts, which have little
-# evidence, and for several messages read as one.
-BAR, BAR_UNNAMED, BAR_JOINED, MORE_IF_SHORT = 0.35, 0.75, 0.85, 0.3
-NAMED = frozenset(
-    {
-        *("messenger", "messenger_weak", "social", "number", "mailbox", "mailprovider", "search"),
-        *("payservice", "payservice_weak", "account", "bankdetails", "transfer", "cash", "fee"),
-        *("platform", "direct", "cancel", "button"),
-    }
-)
-NEARLY = "any0.3"
-# Below this a match of a rule is discarded; the limit is higher for texts with harmless features:
-# the work, a scene, a refusal, reported speech.
-HARMLESS, HARMLESS_THERE = -0.4, 0.2
-HARMLESS_MEANINGS = frozenset(
-    {"work", "scene", "refuses", "told", "safe", "record", "not", "book", "here"}
-)
-NOT_SHORT = "long5"
-# Weight of each family, independent of how many features it has. Families that are not scaled by
-# their number have few features, each of which is significant.
-COUNTS = {"pieces": 1.0, "words": 1.0, "meanings": 0.7, "rules": 0.33, "shape": 0.16}
+# The share of each family; some are divided by the root of their number of features.
+SHARES = {"pieces": 1.0, "words": 1.0, "meanings": 1.0, "rules": 0.33, "shape": 0.16}
 SCALED = frozenset({"pieces", "words", "meanings"})
+SHORTEST_PIECE, LONGEST_PIECE, MAX_WORD_CHARS = 2, 5, 30
+# Meanings at most this many words apart are a pair.
+REACH = 5
+SCORE_STEPS = (0.3, 0.5, 0.7, 0.9, 1.0, 1.2)
+LENGTHS = (3, 5, 8, 15, 30)
+PUNCTUATION = ".,;:!?()[]{}<>\"'«»“”„…*_-–—/|~「」『』"
+# Words alone decide if they are clearly harmless and no rule matches a little.
+CLEARLY_HARMLESS = -1.7
 # Weights are stored as integers of 1/STEPS, which are short and compress well.
 STEPS = 50
 BIAS = "bias"
 
-Weights = dict[str, dict[str, int]]
+Scores = Mapping[str, float]
 
 
 @cache
-def weights() -> Weights:
+def weights() -> dict[str, dict[str, int]]:
     """Weights by family, and those that distinguish the kinds of attempts."""
-    known: Weights = {}
+    known: dict[str, dict[str, int]] = {}
     for line in FILE.read_text(encoding="utf-8").splitlines():
-        family, weight, *things = line.split("\t")
-        known.setdefault(family, {}).update(zip(things, repeat(int(weight)), strict=False))
+        family, weight, *names = line.split("\t")
+        known.setdefault(family, {}).update(zip(names, repeat(int(weight)), strict=False))
     return known
 
 
-def margin(found: Families) -> float:
+def margin(reading: Reading, scores: Scores) -> float:
     """The score; above zero the text resembles an attempt."""
     known = weights()
-    total: float = known[BIAS][BIAS]
-    for family, things in found.items():
-        held = _held(family, things)
-        total += value_of(family, held) * sum(held)
+    pieces = [*map(_weigh_pieces, {*reading.tokens})]
+    total = known[BIAS][BIAS] + sum(weight for weight, _ in pieces) * value_of(
+        "pieces", sum(count for _, count in pieces)
+    )
+    for family, names in features_of(reading, scores):
+        total += sum(map(known[family].get, names, repeat(0))) * value_of(family, len(names))
+        if total < CLEARLY_HARMLESS * STEPS and not scores:
+            break
     return total / STEPS
 
 
-def _held(family: str, things: Collection[str]) -> Collection[int]:
-    """The weights of the features present."""
-    if not isinstance(things, Pieces):
-        return [*map(weights()[family].get, things, repeat(0))]
-    together: dict[str, int] = {}
-    for word in things.words:
-        together.update(_held_by_word(word))
-    return together.values()
+def value_of(family: str, count: int) -> float:
+    return SHARES[family] / (sqrt(count) if family in SCALED and count else 1.0)
 
 
 # Cached: words repeat.
-@lru_cache(maxsize=8192)
-def _held_by_word(word: str) -> dict[str, int]:
-    known = weights()["pieces"]
-    return {piece: known.get(piece, 0) for piece in pieces_of(word)}
+@lru_cache(maxsize=32_768)
+def _weigh_pieces(token: str) -> tuple[int, int]:
+    pieces = pieces_of(token)
+    return sum(map(weights()["pieces"].get, pieces, repeat(0))), len(pieces)
 
 
-def bar(found: Families) -> float:
-    least = BAR if names_a_way(found) else BAR_UNNAMED
-    return least if NOT_SHORT in found["shape"] else least + MORE_IF_SHORT
+def pieces_of(token: str) -> frozenset[str]:
+    padded = f" {DIGIT.sub('0', token)} "
+    return frozenset(
+        padded[start : start + size]
+        for size in range(SHORTEST_PIECE, LONGEST_PIECE + 1)
+        for start in range(max(1, len(padded) - size + 1))
+    )
 
 
-def names_a_way(found: Families) -> bool:
-    return NEARLY in found["rules"] or not NAMED.isdisjoint(found["meanings"])
+def features_of(reading: Reading, scores: Scores) -> Iterator[tuple[str, Collection[str]]]:
+    """The names of all features except pieces of words, by family."""
+    yield "words", _words(reading)
+    yield "meanings", _meanings(reading)
+    yield "rules", _rules(scores)
+    yield "shape", _shape(reading)
 
 
-def harmless(found: Families) -> float:
-    is_harmless = not HARMLESS_MEANINGS.isdisjoint(found["meanings"]) or "quotes" in found["shape"]
-    return HARMLESS_THERE if is_harmless else HARMLESS
+@lru_cache(maxsize=32_768)
+def _bare(token: str) -> str:
+    return DIGIT.sub("0", token).strip(PUNCTUATION)[:MAX_WORD_CHARS]
 
 
-def value_of(family: str, things: Sized) -> float:
-    many = sqrt(len(things)) if family in SCALED and things else 1.0
-    return COUNTS[family] / many
+def _words(reading: Reading) -> set[str]:
+    bare = [*filter(None, map(_bare, reading.tokens))]
+    found = {*bare, *map(" ".join, pairwise(bare)), f"^{bare[0] if bare else ''}"}
+    if "mixed" in reading.gates:
+        found.update(unleet(token) for token in reading.tokens if DIGIT.search(token))
+    return found
 
 
-def kind_of(found: Families, kinds: Iterable[str]) -> str:
+def _meanings(reading: Reading) -> set[str]:
+    """Meanings, those that follow each other closely, and those that occur together."""
+    sequence = reading.sequence
+    found = {*reading.places, *map("&".join, combinations(sorted(reading.places), 2))}
+    for index, (at, meanings) in enumerate(sequence):
+        for then, others in sequence[index + 1 : index + 1 + REACH]:
+            if then - at > REACH:
+                break
+            found.update([f"{one}>{other}" for one in meanings for other in others])
+    return found
+
+
+def _rules(scores: Scores) -> list[str]:
+    highest = max(scores.values(), default=0.0)
+    named = (*scores.items(), ("any", highest))
+    return [f"{name}{step}" for name, score in named for step in SCORE_STEPS if score >= step]
+
+
+def _shape(reading: Reading) -> set[str]:
+    found = {*reading.gates, *(f"long{one}" for one in LENGTHS if len(reading.tokens) >= one)}
+    if "digits" in reading.gates:
+        groups = NOT_DIGIT.split(without_measures(reading.folded))
+        found.update(f"group{min(len(group), 8)}" for group in groups)
+        found.update(f"run{min(len(run.digits), 14)}" for run in find_runs(reading.folded))
+    return found
+
+
+def kind_of(reading: Reading, scores: Scores, kinds: Iterable[str]) -> str:
     """The most similar kind of attempt."""
-    things = decisive_features(found)
-    known = weights()
-    return max(kinds, key=lambda kind: known[kind][BIAS] + _sum(known[kind], things))
+    known, names = weights(), decisive_features(reading, scores)
+    return max(
+        kinds, key=lambda kind: known[kind][BIAS] + sum(map(known[kind].get, names, repeat(0)))
+    )
 
 
-def decisive_features(found: Families) -> set[str]:
-    """The features that distinguish kinds of attempts, which exclude word pieces."""
-    return {*found["words"], *(f"={one}" for one in (*found["meanings"], *found["rules"]))}
-
-
-def _sum(known: Mapping[str, int], things: set[str]) -> int:
-    return sum(map(known.get, things, repeat(0)))
+def decisive_features(reading: Reading, scores: Scores) -> set[str]:
+    """The features that distinguish kinds of attempts."""
+    return {*_rules(scores), *reading.places, *(f"={_bare(token)}" for token in reading.tokens)}

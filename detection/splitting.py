@@ -3,86 +3,62 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from detection.normalise import fold
-from detection.numbers import LINKS, without_measures
-from detection.words import sentences
+from detection.numbers import DIGIT, without_measures
+from detection.reading import read_word
 
-PIECES = 4
-SHORTEST = 9
-FEWEST_DIGITS = 7
-MAX_PIECE_CHARS = 60
+MAX_PIECES, MAX_PIECE_CHARS = 4, 240
+# Three prices also make a short number.
+DIGITS_OF_NUMBER, SHORTEST_WITHOUT_ZERO = range(7, 16), 9
 LETTERS = re.compile(r"[^\W\d_]+")
-DIGITS = re.compile(r"\d")
-AT_THE_START = re.compile(
-    r"\A\W*+(?:(?:and|then|und|dann|y|luego|et|puis|e|depois|poi|en|dan|i|potem)\W++)*+\d"
-)
-AT_THE_END = re.compile(r"\d\W*$")
+NOT_DIGITS = re.compile(r"[^\d+]+")
+ENDS_WITH_DIGIT = re.compile(r"\d\W*$")
 # A piece of an address: a symbol alone or at its edge.
 SIGN = re.compile(
     r"^\W*@|@\W*$|^\.[a-z]{2,}|^[\w-]+@|^[\w-]{2,30}\.(?:com|net|org|de|es|fr|it|pt|nl|pl|co)\b\S*$"
 )
 
 
-def numbers(pieces: Sequence[str]) -> Iterator[str]:
+def last_pieces(earlier: Sequence[str], text: str) -> list[str]:
+    """The newest texts that are short enough to be pieces."""
+    texts = [*earlier[1 - MAX_PIECES :], text]
+    too_long = [at for at, one in enumerate(texts) if len(one) > MAX_PIECE_CHARS]
+    return texts[too_long[-1] + 1 :] if too_long else texts
+
+
+def joined_numbers(pieces: Sequence[str]) -> Iterator[str]:
     """Readings of the pieces as one number, if they look like one."""
-    if sum(len(DIGITS.findall(piece)) for piece in pieces) < FEWEST_DIGITS:
-        return
-    pieces = [without_measures(piece) for piece in pieces]
+    pieces = [*map(without_measures, pieces)]
     for start in range(len(pieces) - 1):
         if _is_number(pieces[start:]):
-            digits = " ".join(re.sub(r"[^\d+]+", " ", piece).strip() for piece in pieces[start:])
-            # Three prices also make a short number.
-            if digits.startswith(("0", "+")) or len(DIGITS.findall(digits)) >= SHORTEST:
+            digits = " ".join(NOT_DIGITS.sub(" ", piece).strip() for piece in pieces[start:])
+            if digits[0] in "0+" or len(DIGIT.findall(digits)) >= SHORTEST_WITHOUT_ZERO:
                 yield f"tel {digits}"
 
 
-def addresses(pieces: Sequence[str]) -> Iterator[str]:
-    stripped = [piece.strip() for piece in pieces]
-    signs = [_has_sign(piece) for piece in stripped]
+def joined_addresses(pieces: Sequence[str]) -> Iterator[str]:
     for start in range(len(pieces) - 1):
-        some = stripped[start:]
-        if any(signs[start + 1 :]) or some[0].endswith("@"):
+        some = pieces[start:]
+        if any(map(SIGN.search, some[1:])) or some[0].endswith("@"):
             yield "".join(some)
             yield "".join(some[:-1]) + " " + some[-1]
         yield " ".join(some)
 
 
-def _has_sign(piece: str) -> bool:
-    if "@" in piece:
-        return bool(SIGN.search(piece))
-    # Other symbols count at the start only.
-    return "." in piece and bool(SIGN.match(piece))
-
-
-def pieces_of(earlier: Sequence[str], text: str) -> list[str]:
-    """The newest texts that are short enough to be pieces."""
-    parts: list[str] = []
-    for one in reversed([*earlier[-(PIECES - 1) :], text]):
-        if len(one) > 4 * MAX_PIECE_CHARS:
-            break
-        parts.append(fold(one))
-    return parts[::-1]
-
-
 def _is_number(pieces: Sequence[str]) -> bool:
-    """At least one piece is only digits, pieces before it end with digits, pieces after it start
-    with digits, and only the last may have none."""
-    if len(pieces) > 2 and not DIGITS.search(pieces[-1]):
+    """At least one piece is only digits, the first may start and the last may end with words, and
+    a last piece without digits is ignored."""
+    if len(pieces) > 2 and not DIGIT.search(pieces[-1]):
         pieces = pieces[:-1]
     bare = [_is_bare(piece) for piece in pieces]
-    if not any(bare) or not all(bare[1:-1]) or _is_record(pieces):
-        return False
-    if not bare[0] and AT_THE_END.search(pieces[0]) is None:
-        return False
-    if not bare[-1] and AT_THE_START.match(pieces[-1]) is None:
-        return False
-    return FEWEST_DIGITS <= sum(len(DIGITS.findall(piece)) for piece in pieces) <= 15
+    starts = bare[0] or ENDS_WITH_DIGIT.search(pieces[0])
+    head, *rest = DIGIT.split(pieces[-1], maxsplit=1)
+    ends = bool(rest) and _is_bare(f"{head}0")
+    digits = sum(len(DIGIT.findall(piece)) for piece in pieces)
+    return bool(any(bare) and all(bare[1:-1]) and starts and ends and digits in DIGITS_OF_NUMBER)
 
 
 def _is_bare(piece: str) -> bool:
     words = LETTERS.findall(piece)
-    return bool(DIGITS.search(piece)) and all(word in LINKS for word in words)
-
-
-def _is_record(pieces: Sequence[str]) -> bool:
-    return any(sentence.has("record") for piece in pieces for sentence in sentences(piece))
+    return DIGIT.search(piece) is not None and all(
+        "between" in read_word(word).meanings for word in words
+    )

@@ -41,10 +41,7 @@ def _send(text: str) -> object:
     return SendMessage({**ids, "body": text}).is_valid(), EditMessage({**ids, "body": text})
 
 
-DETECTION = (
-    *("addresses", "clues", "detector", "features", "normalise", "lexicon"),
-    *("numbers", "splitting", "words"),
-)
+DETECTION = (*("addresses", "lexicon", "normalise", "numbers", "reading", "rules", "splitting"),)
 FUNCTIONS: dict[str, Function] = {
     "detector": Function(judge, MAX_BODY_LENGTH, tuple(f"detection.{m}" for m in DETECTION)),
     "detector, in pieces": Function(
