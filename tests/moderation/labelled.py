@@ -8,6 +8,7 @@ FOLDER = Path(__file__).parent / "corpus"
 OPEN = "open"
 DEVELOPMENT = "development"
 KEPT_APART = "kept_apart"
+HELD_OUT = "held_out"
 CIRCUMVENTION = "circumvention"
 HARMLESS = "harmless"
 
