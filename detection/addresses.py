@@ -10,10 +10,11 @@ from detection.lexicon import lexicon
 from detection.normalise import close_up, unleet
 from detection.reading import Reading, read
 
+# With blanks or brackets on one side of the sign only, it is a mention: "thanks to @mara.film".
+_APART = r"[\s\[\](){}<>*_-]{1,3}"
 MAIL = re.compile(
     r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}|"
-    r"[\w+-]{1,64}[\s\[\](){}<>*_-]{0,3}@[\s\[\](){}<>*_-]{0,3}[\w-]{1,63}"
-    r"(?:\s?[\[(]?\.[\])]?\s?[\w-]{2,63}){1,3}"
+    rf"[\w+-]{{1,64}}(?:{_APART}@{_APART}|@\s?)[\w-]{{1,63}}(?:\s?[\[(]?\.[\])]?\s?[\w-]{{2,63}}){{1,3}}"
 )
 SAID_AT = re.compile(r"(?<=\w)\s(?:at|a)\s(?=[\w-]{1,63}\.[a-z]{2,24}(?!\w|\.\w))")
 LINK = re.compile(
@@ -28,6 +29,8 @@ BACKWARDS = re.compile(r"(?<!\w)[\w-]{5,40}\.(?:com|net|org|example)(?!\w)")
 LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
 # A space after a dot ends a sentence; one before it does not.
 SPACED_SIGN = re.compile(r"(?<=\w)(?:\s([.@/-])\s?|([@/])\s)(?=\w)")
+NOT_HOST = re.compile(r"[^\w.-]")
+BLANKS = re.compile(" {2,}")
 PATH_PARTS = re.compile(r"[/?&=]")
 # Suffixes that are more often the ending of a file.
 FILES = frozenset({"zip", "mov", "md", "ps", "sh", "rs", "py"})
@@ -48,7 +51,8 @@ def _sign_patterns() -> list[tuple[re.Pattern[str], str]]:
     for sign, words in lexicon().signs.items():
         said = "|".join(map(re.escape, words))
         bracketed = rf"\s{{0,2}}[\[({{<|]\s?(?:{said}|{BRACKETED[sign]})\s?[\])}}>|]\s{{0,2}}"
-        pattern = rf"{bracketed}|\s?[,.]?\s(?:{said})[,.]?\s|\s?[{DRAWN[sign]}]\s?"
+        apart = r"[\s*_/|~]{1,3}"
+        pattern = rf"{bracketed}|[,.]?{apart}(?:{said})[,.]?{apart}|\s?[{DRAWN[sign]}]\s?"
         patterns.append((re.compile(pattern), sign))
     return patterns
 
@@ -59,7 +63,7 @@ def variants(reading: Reading) -> dict[str, None]:
     closed = close_up(text, keep_dots=True) if "spaced" in gates else text
     if "mixed" in gates:
         closed = LEETED.sub(lambda found: unleet(found[0]), closed)
-    signed = closed
+    signed = closed = BLANKS.sub(" ", closed)
     if "bracket" in gates or reading.has(*SAID):
         for pattern, sign in _sign_patterns():
             signed = pattern.sub(sign, signed)
@@ -69,17 +73,23 @@ def variants(reading: Reading) -> dict[str, None]:
 
 
 @cache
-def _extract() -> Any:
-    # Imported late: its list takes time to load, and most messages have no address.
+def _suffixes() -> Any:
+    # Imported late: commands do not need it, and a server loads it when it starts.
     import tldextract
 
+    # The list in the package, without requests.
     return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
 
 
 def has_suffix(host: str) -> bool:
     """Whether the host ends in a public suffix."""
     ending = host.rpartition(".")[2]
-    return ending == "example" or (ending not in FILES and bool(_extract()(host).suffix))
+    return ending == "example" or (ending not in FILES and bool(_suffixes()(host).suffix))
+
+
+def has_mail(text: str) -> bool:
+    found = [one[0].rpartition("@")[2] for one in MAIL.finditer(text)] if "@" in text else []
+    return any(has_suffix(NOT_HOST.sub("", host)) for host in found[:MAX_LINKS])
 
 
 def find_links(text: str) -> list[str]:
@@ -90,8 +100,12 @@ def find_links(text: str) -> list[str]:
 
 def has_hidden_link(text: str, shown: list[str]) -> bool:
     """Whether a text has a link that was not visible before its disguises were removed."""
-    hosts = [link.partition("/")[0] for link in find_links(text) if link not in shown]
-    return any(host.rpartition(".")[2] not in WORDS for host in hosts)
+    hosts = {link.partition("/")[0] for link in find_links(text)}
+    return any(
+        host.rpartition(".")[2] not in WORDS and not any(host in link for link in shown)
+        for host in hosts
+        if not host.startswith("http")
+    )
 
 
 def find_reversed(text: str) -> str:

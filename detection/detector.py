@@ -4,72 +4,81 @@ Computed from one text and the author's few texts before it, without any store; 
 in the length. The result is a hint: threads/policy.py decides what follows.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from detection import model
-from detection.lexicon import hidden_names
-from detection.normalise import fold
-from detection.numbers import DIGIT, find_spelled
-from detection.reading import read
-from detection.rules import SQUEEZED, match_rules
-from detection.splitting import MAX_PIECES, joined_addresses, joined_numbers, last_pieces
+from detection.reading import Reading, read
+from detection.rules import match_rules
+from detection.splitting import MAX_PIECES, find_split, last_pieces
 from detection.verdict import REASONS, THRESHOLD, Verdict
 
-# The margin of the model from which a text is an attempt: lowest with explicit evidence, higher
-# without a word that names another way, for short texts, and for several messages read as one.
-BAR_EXPLICIT, BAR, BAR_UNNAMED, BAR_JOINED, MORE_IF_SHORT = 0.0, 0.2, 0.55, 0.75, 0.1
-SHORT_WORDS = 5
-NAMED = (
-    *("messenger", "messenger_weak", "social", "number", "mailbox", "mailprovider", "search"),
-    *("payservice", "payservice_weak", "account", "bankdetails", "transfer", "cash", "fee"),
-    *("platform", "direct", "cancel", "button", "exchange", "with_me", "proposal"),
+# The margin of the model from which a text is an attempt: with explicit evidence, without it, and
+# for several messages read as one.
+BAR_EXPLICIT, BAR, BAR_JOINED = 0.1, 0.46, 1.0
+# Of a longer text, each sentence or two are read as a text, so that other words hide nothing. It is
+# not divided within a number, unless it consists of them.
+MAX_WHOLE_CHARS = 300
+PART = re.compile(
+    r"(?s).{40,160}?[.!?\n](?=\s(?!\d))|.{1,160}(?!\S)(?!(?<=\d)\s\W{0,2}\d)|.{1,160}(?!\S)|.{160}"
 )
+# Each part has less than its share of false alarms, since a long text has many.
+LESS_SUSPICION, LESS_MARGIN = 40, 0.35
 # Several texts are read as one by the model only if they are short and one is not clearly harmless.
 NOT_CLEARLY_HARMLESS, MAX_JOINED_CHARS = -0.6, 60
-MIN_DIGITS, MAX_HIDDEN_CHARS, MAX_ADDRESS_CHARS, HIDDEN_LINK = 7, 40, 120, 0.3
-PARTS_OF_ADDRESSES = ("say_at", "say_dot", "say_slash", "mailprovider", "reversed")
 
 
-@dataclass(frozen=True)
-class Opinion:
+class Opinion(NamedTuple):
     """The results of the rules and the model for one text."""
 
     scores: dict[str, float]
     margin: float
-    is_attempt: bool
-    kind: str
-    has_record: bool
-    has_part_of_address: bool
-    digits: int
-    number_words: int
+    # Only of a text that resembles an attempt.
+    reading: Reading | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of attempt that the text resembles."""
+        return model.kind_of(self.reading, self.scores, REASONS) if self.reading else ""
 
     @property
     def is_explicit(self) -> bool:
         return max(self.scores.values(), default=0.0) >= THRESHOLD
 
+    @property
+    def is_attempt(self) -> bool:
+        return self.margin >= (BAR_EXPLICIT if self.is_explicit else BAR)
+
+
+HARMLESS = Opinion({}, -2.0)
+
 
 # Cached: each text is also an earlier text of the next ones.
 @lru_cache(maxsize=2048)
 def examine(text: str) -> Opinion:
+    if len(text) <= MAX_WHOLE_CHARS:
+        return _examine(text) if model.is_suspicious(model.suspicion(text)) else HARMLESS
+    worst = HARMLESS
+    for part in PART.findall(text):
+        if model.is_suspicious(model.suspicion(part) - LESS_SUSPICION):
+            opinion = _examine(part)
+            opinion = opinion._replace(margin=opinion.margin - LESS_MARGIN)
+            worst = max(worst, opinion, key=lambda one: (one.is_attempt, one.margin))
+    return worst
+
+
+def _examine(text: str) -> Opinion:
     reading = read(text)
     scores = match_rules(reading)
-    margin, highest = model.margin(reading, scores), max(scores.values(), default=0.0)
-    bar = BAR if highest or reading.has(*NAMED) else BAR_UNNAMED
-    bar = BAR_EXPLICIT if highest >= THRESHOLD else bar
-    bar += MORE_IF_SHORT * (len(reading.tokens) < SHORT_WORDS and highest < THRESHOLD)
-    has_sign = not reading.gates.isdisjoint(("sign", "dotted", "bracket"))
-    return Opinion(
-        scores,
-        margin,
-        margin >= bar,
-        model.kind_of(reading, scores, REASONS) if margin >= BAR_EXPLICIT else "",
-        reading.has("record"),
-        has_sign or reading.has(*PARTS_OF_ADDRESSES),
-        len(DIGIT.findall(reading.folded)),
-        sum(word.is_number for word in reading.words),
-    )
+    margin = model.margin(reading, scores)
+    return Opinion(scores, margin, reading if margin >= BAR_EXPLICIT else None)
+
+
+def load() -> None:
+    """Loads all tables, so that the first message does not wait for them."""
+    examine("10000000 mara@lumen.invalid")
 
 
 def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
@@ -78,9 +87,13 @@ def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
     if own.is_attempt:
         return Verdict(own.scores, "" if own.is_explicit else own.kind)
     verdict = Verdict()
-    if earlier and not own.is_explicit:
-        _judge_split(verdict, text, earlier)
-    if earlier and not verdict.is_sure:
+    if not earlier or not model.is_suspicious(model.suspicion(" ".join([*earlier, text]))):
+        return verdict
+    if not own.is_explicit:
+        # Earlier texts with explicit evidence were judged when they were sent.
+        texts = last_pieces([one for one in earlier if not examine(one).is_explicit], text)
+        verdict = Verdict(find_split(texts))
+    if not verdict.is_sure:
         verdict.guess = _guess_joined([*earlier, text])
     return verdict
 
@@ -95,27 +108,3 @@ def _guess_joined(texts: Sequence[str]) -> str:
         return ""
     whole = examine("\n".join(pieces))
     return whole.kind if whole.margin >= BAR_JOINED else ""
-
-
-def _judge_split(verdict: Verdict, text: str, earlier: Sequence[str]) -> None:
-    # Earlier texts with explicit evidence were judged when they were sent.
-    texts = last_pieces([one for one in earlier if not examine(one).is_explicit], text)
-    opinions = [*map(examine, texts)]
-    if len(texts) < 2 or any(one.has_record for one in opinions):
-        return
-    pieces = [fold(one).strip() for one in texts]
-    if opinions[-1].digits and sum(one.digits for one in opinions) >= MIN_DIGITS:
-        for number in joined_numbers(pieces):
-            verdict.add("phone", examine(number).scores.get("phone", 0.0))
-    if opinions[-1].number_words and sum(one.number_words for one in opinions) > 2:
-        spelled = find_spelled(read(" ".join(pieces)).words)
-        verdict.add("phone", THRESHOLD * any(8 <= len(digits) <= 16 for digits in spelled))
-    short = "".join(pieces[-3:])
-    if len(short) <= MAX_HIDDEN_CHARS and hidden_names(short.translate(SQUEEZED)):
-        verdict.add("handle", THRESHOLD)
-    if any(one.has_part_of_address for one in opinions):
-        for whole in joined_addresses(pieces):
-            found = examine(whole).scores if len(whole) <= MAX_ADDRESS_CHARS else {}
-            verdict.add("email", found.get("email", 0.0))
-            # A link that is split is meant to be hidden.
-            verdict.add("link", found.get("link", -HIDDEN_LINK) + HIDDEN_LINK)

@@ -16,7 +16,6 @@ FOLDER = Path(__file__).with_name("data")
 UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # Sections that are not meanings.
 TABLES = frozenset({"numbers", "host_out", "path_out", "hidden"})
-# Sections of names, which mark the places of a long text that are read.
 NAMES = frozenset({"messenger", "social", "payservice", "mailprovider"})
 SIGNS = {"say_at": "@", "say_dot": ".", "say_slash": "/", "say_dash": "-"}
 SHORTEST_STEM, LONGEST_STEM = 2, 12
@@ -30,7 +29,6 @@ class Lexicon(NamedTuple):
     # Beginnings of words.
     stems: Meanings
     phrases: ahocorasick.Automaton
-    suspicious: ahocorasick.Automaton
     hidden: ahocorasick.Automaton
     # Words for numbers with their digits, and for the symbols in an address.
     numbers: dict[str, str]
@@ -64,12 +62,10 @@ def lexicon() -> Lexicon:
         if section not in TABLES:
             key = text if is_phrase else text.rstrip("*")
             where[key] = where.get(key, NOTHING) | {section}
-    names = {text.rstrip("*"): text for name in NAMES for text in tables[name] if len(text) > 3}
     return Lexicon(
         words,
         stems,
         _automaton({text.rstrip("*"): (text, *found) for text, found in phrases.items()}),
-        _automaton(names | {text.rstrip("*"): text for text in phrases}),
         _automaton({one: one for name in tables["hidden"] for one in (name, name[::-1])}),
         dict(one.split("=") for one in tables["numbers"]),
         {sign: tables[name] for name, sign in SIGNS.items()},

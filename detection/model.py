@@ -4,19 +4,21 @@ The weights are trained on `tests/moderation/corpus` by `python -m tests.moderat
 finds phrases that no rule covers, but then its result is only a guess: see threads/policy.py.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import combinations, pairwise, repeat
 from math import sqrt
 from pathlib import Path
 
-from detection.normalise import unleet
-from detection.numbers import DIGIT, NOT_DIGIT, find_runs, without_measures
-from detection.reading import Reading
+from detection.lexicon import NAMES
+from detection.normalise import DISGUISES, disguises_of, fold, unleet
+from detection.numbers import NOT_DIGIT, find_runs, without_measures
+from detection.reading import DIGIT, Reading, read_word, tokens_of
 
 FILE = Path(__file__).with_name("weights.tsv")
 # The share of each family; some are divided by the root of their number of features.
-SHARES = {"pieces": 1.0, "words": 1.0, "meanings": 1.0, "rules": 0.33, "shape": 0.16}
+SHARES = {"pieces": 1.0, "words": 1.0, "meanings": 1.0, "rules": 0.66, "shape": 0.33}
 SCALED = frozenset({"pieces", "words", "meanings"})
 SHORTEST_PIECE, LONGEST_PIECE, MAX_WORD_CHARS = 2, 5, 30
 # Meanings at most this many words apart are a pair.
@@ -24,11 +26,12 @@ REACH = 5
 SCORE_STEPS = (0.3, 0.5, 0.7, 0.9, 1.0, 1.2)
 LENGTHS = (3, 5, 8, 15, 30)
 PUNCTUATION = ".,;:!?()[]{}<>\"'«»“”„…*_-–—/|~「」『』"
-# Words alone decide if they are clearly harmless and no rule matches a little.
-CLEARLY_HARMLESS = -1.7
+# Words and numbers that are never cleared unread, and their suspicion.
+SURE, MUCH = frozenset({"#at", "#number", *NAMES, *DISGUISES}), 10_000
+LONG_NUMBER = re.compile(r"\d(?:[^a-zA-Z\d\n]{0,3}\d){6}")
 # Weights are stored as integers of 1/STEPS, which are short and compress well.
 STEPS = 50
-BIAS = "bias"
+BIAS, SCREEN = "bias", "screen"
 
 Scores = Mapping[str, float]
 
@@ -43,17 +46,42 @@ def weights() -> dict[str, dict[str, int]]:
     return known
 
 
+# Cached: words repeat.
+@lru_cache(maxsize=16_384)
+def _suspicion(word: str) -> int:
+    features = screen_features(word)
+    if not SURE.isdisjoint(features):
+        return MUCH
+    return sum(map(weights()[SCREEN].get, features, repeat(0)))
+
+
+def suspicion(text: str) -> int:
+    """How suspicious the words of a text are, each on its own, and whether it has a long number."""
+    return sum(map(_suspicion, text.split())) + MUCH * (LONG_NUMBER.search(text) is not None)
+
+
+def is_suspicious(suspicion: int) -> bool:
+    """Whether a text has to be read: most texts are cleared by this alone."""
+    return suspicion >= weights()[SCREEN][BIAS]
+
+
+def screen_features(word: str) -> list[str]:
+    folded = fold(word)
+    tokens = tokens_of(folded)
+    found = [name for token in tokens for name in read_word(token).meanings]
+    found += [f"={_bare(token)}" for token in tokens] + disguises_of(word)
+    return found + ["single"] * (len(folded) == 1) + ["long"] * (len(folded) > MAX_WORD_CHARS)
+
+
 def margin(reading: Reading, scores: Scores) -> float:
     """The score; above zero the text resembles an attempt."""
     known = weights()
-    pieces = [*map(_weigh_pieces, {*reading.tokens})]
+    pieces = [_weigh_pieces(DIGIT.sub("0", token)) for token in {*reading.tokens}]
     total = known[BIAS][BIAS] + sum(weight for weight, _ in pieces) * value_of(
         "pieces", sum(count for _, count in pieces)
     )
     for family, names in features_of(reading, scores):
         total += sum(map(known[family].get, names, repeat(0))) * value_of(family, len(names))
-        if total < CLEARLY_HARMLESS * STEPS and not scores:
-            break
     return total / STEPS
 
 
@@ -69,7 +97,7 @@ def _weigh_pieces(token: str) -> tuple[int, int]:
 
 
 def pieces_of(token: str) -> frozenset[str]:
-    padded = f" {DIGIT.sub('0', token)} "
+    padded = f" {token} "
     return frozenset(
         padded[start : start + size]
         for size in range(SHORTEST_PIECE, LONGEST_PIECE + 1)

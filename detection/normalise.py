@@ -8,7 +8,7 @@ KEYCAP = re.compile("([0-9#*])\ufe0f?\u20e3")
 NOT_ASCII = re.compile("[^\x00-\x7f]+")
 OTHER_ALPHABET = re.compile("[\u0370-\u058f\u13a0-\u13ff\u1d00-\u1dbf\ua4d0-\ua4ff]")
 WORD = re.compile(r"[^\W_]+")
-LATIN = re.compile("[a-z]")
+LATIN = re.compile("[a-z0-9]")
 # Letters in flags and boxes, and signs that are not decomposed by Unicode.
 BOXED = {
     code + offset: chr(ord("a") + offset)
@@ -32,7 +32,6 @@ DISGUISES = {
     "emoji": re.compile("[0-9]\ufe0f?\u20e3|[\U0001f130-\U0001f189\U0001f1e6-\U0001f1ff]{3}"),
 }
 LEET = str.maketrans("0134578@$", "oieastbas")
-REDIGIT = str.maketrans("oilsbzeatg", "0115823479")
 # Single letters with something between them: i.n.s.t.a and j u n o.
 SPACED = re.compile(r"(?<!\w)\w(?:[ .·•*_/|~-]{1,3}\w(?!\w)){3,}")
 BLANKS, SIGNS = re.compile("[ ·•*|~]"), re.compile(r"[\W_]")

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from detection.lexicon import lexicon
 from detection.normalise import unleet
-from detection.reading import Reading, Word, read
+from detection.reading import DIGIT, Reading, Word, read
 
-DIGIT = re.compile(r"\d")
 NOT_DIGIT = re.compile(r"\D+")
 # Separators within a number: almost anything but letters and separators of lists.
 RUN = re.compile(
@@ -32,9 +31,13 @@ ALMOST_DIGITS = re.compile(r"(?<!\w)(?=[oilsbzeg]*+[0-9])[0-9oilsbzeg]{1,5}(?!\w
 MIXED = re.compile(r"[a-z]\d|\d[a-z]")
 REDIGIT = str.maketrans("oilsbzeg", "01158239")
 KANJI = str.maketrans("〇零一二三四五六七八九", "00123456789")
+# Not after an abbreviation such as no.
+SENTENCE_END = re.compile(r"(?<=[^\W_]{4}[.!?])\s|(?<=\d[.!?])\s|^[.!?]\s|\n")
 SPELLED_PART = re.compile(r"\d+|[^\W\d_]+")
 # The score of a number by its count of digits; other counts up to 13 have 1.
 BY_COUNT = {7: 0.4, 8: 0.6, 9: 0.85, 14: 0.6, 15: 0.5}
+# Words such as "double", which repeat the next digit.
+TIMES = {"x2": 2, "x3": 3}
 MAX_RUNS, MAX_DIGITS, BEFORE, AFTER = 12, 64, 60, 25
 REGIONS = ("US", "GB", "DE", "ES", "FR", "PT", "BR", "IT", "NL", "PL", "TR", "JP", "SA", "CN", "KR")
 
@@ -65,12 +68,15 @@ def find_runs(text: str) -> tuple[Run, ...]:
 
 def find_spelled(words: Iterable[Word]) -> list[str]:
     """The digits of numbers that are spelled with at least three words."""
-    found, digits, spelled = [], "", 0
+    found, digits, spelled, times = [], "", 0, 1
     for word in [*words, Word(("",), (), 0, False)]:
         for part in _spelled_parts(word.parts):
             value = part if part.isdecimal() else lexicon().numbers.get(part)
-            if value is not None and len(value) <= 8 and len(digits) < MAX_DIGITS:
-                digits, spelled = digits + value, spelled + (value != part)
+            if value in TIMES:
+                times = TIMES[value]
+            elif value is not None and len(value) <= 8 and len(digits) < MAX_DIGITS:
+                digits, spelled = digits + times * value, spelled + (value != part)
+                times = 1
             elif "between" not in word.meanings:
                 if spelled >= 3 or spelled == 2 and len(digits) > 8:
                     found.append(digits)
@@ -125,13 +131,19 @@ def score_run(run: Run, reading: Reading) -> float:
 def is_record(run: Run, text: str) -> bool:
     """Whether the number belongs to something else: a shipment, a receipt, a prop in a scene."""
     end = run.start + len(run.raw)
-    around = read(text[max(0, run.start - BEFORE) : end + AFTER])
+    # Only whole words of the same sentence: a part of a word may be another one.
+    start = text.find(" ", run.start - BEFORE, run.start) + 1 if run.start > BEFORE else 0
+    before = SENTENCE_END.split(text[start : run.start])[-1]
+    after = SENTENCE_END.split(text[end : end + AFTER])[0]
+    if end + AFTER < len(text):
+        after = after.rpartition(" ")[0] or after
+    around = read(before + run.raw + after)
     is_numbered = around.follows("before_record", "#digits", 1)
     return run.raw[:3] in ("201", "202") or is_numbered or around.has("record", "scene")
 
 
 def is_dialable(raw: str) -> bool:
-    # Imported late: its tables take time to load, and most messages have no number.
+    # Imported late: commands do not need it, and a server loads it when it starts.
     import phonenumbers
 
     for region in (None,) if raw.startswith("+") else REGIONS:

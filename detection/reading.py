@@ -13,6 +13,7 @@ import re2
 from detection.lexicon import UNSPACED, lexicon, meanings_of, phrases_in
 from detection.normalise import close_up, disguises_of, fold
 
+DIGIT = re.compile(r"\d")
 PART = re.compile(r"[^\W_]+(?:['][^\W_]+)*")
 DIGIT_IN_WORD = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
 # Between a word in Latin letters and others without spaces.
@@ -21,12 +22,6 @@ UNSPACED_EDGE = re.compile(rf"(?<={_UNSPACED})(?=[a-z0-9@_])|(?<=[a-z0-9_])(?={_
 # Positions between two sentences: more than any reach.
 SENTENCE_ENDS, SENTENCE_GAP = ".!?;", 50
 MAX_TOKEN_CHARS = 40
-# Of a longer text only the beginning, the end and the surroundings of suspicious places are read.
-MAX_READ, EDGE, BEFORE, AFTER, MAX_PLACES = 1600, 200, 50, 70, 10
-_SUSPICIOUS = re2.compile(
-    r"@|://|www\.|[a-z0-9]\.(?:com|net|org|me|de|io|gg|app|link)\b|"
-    r"[0-9](?:[^a-z0-9\n]{0,3}[0-9]){6}|\b(?:dot|punkt|punto|ponto|arroba|arobase)\b"
-)
 # Signs of a text, all of which are searched for in one pass.
 GATES = {
     "digits": r"[0-9](?:[^a-np-wyz0-9\n]{0,3}[0-9]){5}",
@@ -46,7 +41,7 @@ FORMS = {
     "#link": re.compile(r"://|^www\.|\w\.(?:com|net|org|de|es|fr|it|pt|br|nl|pl|io|me|example)\b"),
     "#name": re.compile(r"[a-z][._][a-z0-9]|[a-z]{2}\d{2,}"),
     "#file": re.compile(r"\.(?:jpe?g|png|pdf|mp4|mov|zip|tiff?|psd|wav|raw|docx?|txt)\b"),
-    "#price": re.compile(r"[$£%]|\d(?:eur|usd|k)(?![a-z])|^(?:eur|usd|gbp|chf)$"),
+    "#price": re.compile(r"[$£%]|\d(?:eur|usd|k)(?![a-z])"),
     "#time": re.compile(r"^\W*\d{1,2}[:h]\d{0,2}\W*$|^\d{1,2}(?:am|pm)"),
     "#size": re.compile(r"\d[x×]\d|\d(?:mm|cm|px|dpi|fps|mb|gb|kg|km|min)(?![a-z])"),
     "#digits": re.compile(r"\d\D?\d\D?\d"),
@@ -80,11 +75,17 @@ class Word(NamedTuple):
     is_number: bool
 
 
+# Cached without the values of digits: numbers seldom repeat.
+@lru_cache(maxsize=8192)
+def _forms_of(token: str) -> list[str]:
+    return [name for name, pattern in FORMS.items() if pattern.search(token)]
+
+
 # Cached: words repeat.
 @lru_cache(maxsize=32_768)
 def read_word(token: str) -> Word:
     parts = tuple(PART.findall(token))
-    found = {name for name, pattern in FORMS.items() if pattern.search(token)}
+    found = {*_forms_of(DIGIT.sub("0", token))} if not token.isalpha() else set()
     found.update(*map(meanings_of, parts))
     numbers = lexicon().numbers
     is_number = any(part in numbers or DIGIT_IN_WORD.search(part) for part in parts)
@@ -128,9 +129,9 @@ class Reading:
 
 
 def read(text: str) -> Reading:
-    folded = excerpt(fold(text))
+    folded = fold(text)
     gates = map(_GATE_NAMES.__getitem__, _GATES.Match(folded) or ())
-    all_gates = frozenset((*gates, *disguises_of(text[:MAX_READ])))
+    all_gates = frozenset((*gates, *disguises_of(text)))
     tokens = tokens_of(close_up(folded) if "spaced" in all_gates else folded)
     words = [*map(read_word, tokens)]
     ats = [*accumulate(map(attrgetter("span"), words), initial=0)]
@@ -153,19 +154,3 @@ def tokens_of(text: str) -> list[str]:
 def _position(plain: str, start: int, ats: list[int]) -> int:
     within = start - plain.rfind(" ", 0, start) - 1
     return ats[plain.count(" ", 0, start)] + within // 2
-
-
-def excerpt(text: str) -> str:
-    if len(text) <= MAX_READ:
-        return text
-    ends = [end for end, _ in lexicon().suspicious.iter(text)]
-    places = sorted([*ends, *(found.start() for found in _SUSPICIOUS.finditer(text))])
-    if len(places) > MAX_PLACES:
-        places = places[: MAX_PLACES // 2] + places[-MAX_PLACES // 2 :]
-    parts, last = [text[:EDGE]], EDGE
-    spans = [(at - BEFORE, at + AFTER) for at in places]
-    for start, end in [*spans, (len(text) - EDGE, len(text))]:
-        if end > last:
-            parts.append(("\n" if start > last else "") + text[max(start, last) : end])
-            last = end
-    return "".join(parts)

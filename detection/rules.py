@@ -5,19 +5,21 @@ from collections.abc import Callable
 
 from detection import numbers
 from detection.addresses import (
-    MAIL,
     SAID,
     find_links,
     find_reversed,
     has_account,
     has_hidden_link,
+    has_mail,
     score_link,
     variants,
 )
-from detection.lexicon import hidden_names
+from detection.lexicon import NAMES, hidden_names
 from detection.reading import SENTENCE_GAP, Reading
 
 SENTENCE = SENTENCE_GAP - 1
+# Numbers such as two hundred have more digits in words than in digits.
+MAX_SPELLED_DIGITS = 24
 HANDLE = re.compile(r"(?<![\w@.])@[a-z_][\w.-]{2,40}|(?<![\w#])[a-z][\w.]{2,30}#\d{4}(?!\d)")
 CASHTAG = re.compile(r"(?<![\w$])\$[a-z][\w-]{2,30}")
 GIVEN_NAME = re.compile(
@@ -30,7 +32,6 @@ ADDRESS_GATES = frozenset({"sign", "dotted", "bracket", "spaced", "mixed", "back
 PLACES = {"messenger": 0.9, "social": 0.5, "messenger_weak": 0.2}
 ASKING = ("contact", "yours", "number", "move", "better", "mine", "are_you_on")
 
-NAMES = frozenset({"messenger", "social", "payservice", "mailprovider"})
 PROPOSING = frozenset(
     {"proposal", "with_me", "half_proposal", "out", "fee", "direct", "cancel", "cash"}
 )
@@ -60,16 +61,16 @@ def _numbers(reading: Reading) -> list[tuple[str, float]]:
             found.append(("phone", numbers.score_run(run, reading)))
             if 15 <= len(run.digits) <= 24 and reading.has("pay", "payservice"):
                 found.append(("payment", 1.1 - 0.9 * numbers.is_record(run, text)))
-    if sum(word.is_number for word in reading.words) >= 3:
+    if any(word.is_number for word in reading.words):
         spelled = numbers.find_spelled(reading.words)
-        if any(7 <= len(digits) <= 16 for digits in spelled):
+        if any(7 <= len(digits) <= MAX_SPELLED_DIGITS for digits in spelled):
             found.append(("phone", 0.4 if reading.has("record", "scene") else 1.2))
     return found
 
 
 def _addresses(reading: Reading) -> list[tuple[str, float]]:
     readings, text, found = [*variants(reading)], reading.folded, []
-    if any("@" in one and MAIL.search(one) for one in readings):
+    if any(map(has_mail, readings)):
         found.append(("email", 1.2))
     elif "backwards" in reading.gates or reading.has("reversed") or "@" in text:
         found.append((find_reversed(text), 1.1))
@@ -98,7 +99,9 @@ def _places(reading: Reading) -> list[tuple[str, float]]:
     elif place and GIVEN_NAME.search(text):
         score += 0.5
     if score and any(reading.near(one, place, 4) for one in ASKING):
-        score += 0.4
+        score += 0.5
+    elif place == "messenger" and reading.has("#asks"):
+        score += 0.2
     if reading.near("work", place, 2) or reading.near("refusal", place, SENTENCE):
         score -= 0.8
     hinted = reading.has("hint", "dm") * (0.7 + 0.4 * reading.has("contact", "mine", "same_name"))
@@ -107,8 +110,8 @@ def _places(reading: Reading) -> list[tuple[str, float]]:
 
 def _payment(reading: Reading) -> list[tuple[str, float]]:
     is_service = reading.has("payservice") or reading.near("pay", "payservice_weak", 4)
-    intends = reading.has("pay", "mine", "fee", "uses", "contact", "#price")
-    is_work = reading.near("work", "payservice", SENTENCE) or reading.has("refusal")
+    intends = reading.has("pay", "mine", "fee", "uses", "contact", "#price", "#asks")
+    is_work = reading.near("work", "payservice", 6) or reading.has("refusal")
     score = is_service * (0.8 + 0.3 * intends)
     if reading.has("bankdetails") or reading.follows("mine", "account", 2):
         score = max(score, 0.6 + 0.4 * reading.has("bankdetails", "transfer"))
@@ -122,7 +125,9 @@ def _requests(reading: Reading) -> list[tuple[str, float]]:
     found = [("email", (0.8 + 0.3 * reading.has("contact", "mine")) * reading.has("mailprovider"))]
     for reason, thing in (("phone", "number"), ("email", "mailbox")):
         asked = reading.follows("your", thing, 2) or reading.follows("exchange", thing, 2)
-        found.append((reason, 1.0 * asked or 0.7 * reading.follows("ask", thing, 4)))
+        asked = asked and not reading.has("counted")
+        wants = reading.follows("ask", thing, 4) * (0.7 + 0.3 * reading.has("#asks"))
+        found.append((reason, 1.0 * asked or wants))
     found.append(
         ("link", (0.6 + 0.4 * reading.has("contact")) * reading.near("search", "searched", 8))
     )
@@ -136,7 +141,7 @@ def _proposals(reading: Reading) -> list[tuple[str, float]]:
     score += 0.5 * (reading.near("out", "fee", 3) or reading.near("save", "fee", 7))
     score += 0.7 * reading.near("pay", "direct", 4) + 0.5 * reading.near("cancel", "book", 8)
     score += 0.5 * (reading.has("cash") and reading.has("book", "platform", "here"))
-    return [("phrase", score - 1.0 * reading.has("refusal"))]
+    return [("phrase", score - 1.0 * reading.has("refusal", "either"))]
 
 
 # Each rule runs only if the text has one of its meanings or gates.

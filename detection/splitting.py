@@ -3,10 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from detection.numbers import DIGIT, without_measures
-from detection.reading import read_word
+from detection.lexicon import hidden_names
+from detection.normalise import fold
+from detection.numbers import find_spelled, without_measures
+from detection.reading import DIGIT, Reading, read, read_word
+from detection.rules import SQUEEZED, match_rules
 
 MAX_PIECES, MAX_PIECE_CHARS = 4, 240
+MAX_HIDDEN_CHARS, MAX_ADDRESS_CHARS, HIDDEN_LINK = 40, 120, 0.3
+PARTS_OF_ADDRESSES = ("say_at", "say_dot", "say_slash", "mailprovider", "reversed")
 # Three prices also make a short number.
 DIGITS_OF_NUMBER, SHORTEST_WITHOUT_ZERO = range(7, 16), 9
 LETTERS = re.compile(r"[^\W\d_]+")
@@ -62,3 +67,32 @@ def _is_bare(piece: str) -> bool:
     return DIGIT.search(piece) is not None and all(
         "between" in read_word(word).meanings for word in words
     )
+
+
+def find_split(texts: Sequence[str]) -> dict[str, float]:
+    """The scores of evidence that only several texts together have."""
+    pieces = [fold(one).strip() for one in texts]
+    readings = [*map(read, pieces)]
+    found = {"phone": 0.0, "email": 0.0, "handle": 0.0, "link": 0.0}
+    if len(texts) < 2 or any(one.has("record") for one in readings):
+        return {}
+    if DIGIT.search(pieces[-1]):
+        numbers = [match_rules(read(one)) for one in joined_numbers(pieces)]
+        found["phone"] = max((one.get("phone", 0.0) for one in numbers), default=0.0)
+    if any(word.is_number for word in readings[-1].words):
+        spelled = find_spelled([word for one in readings for word in one.words])
+        found["phone"] = max(found["phone"], 1.0 * any(8 <= len(one) <= 16 for one in spelled))
+    short = "".join(pieces[-3:])
+    if len(short) <= MAX_HIDDEN_CHARS and hidden_names(short.translate(SQUEEZED)):
+        found["handle"] = 1.0
+    for whole in joined_addresses(pieces) if any(map(_may_be_address, readings)) else ():
+        scores = match_rules(read(whole)) if len(whole) <= MAX_ADDRESS_CHARS else {}
+        found["email"] = max(found["email"], scores.get("email", 0.0))
+        # A link that is split is meant to be hidden.
+        found["link"] = max(found["link"], scores.get("link", -HIDDEN_LINK) + HIDDEN_LINK)
+    return {reason: score for reason, score in found.items() if score}
+
+
+def _may_be_address(reading: Reading) -> bool:
+    has_sign = not reading.gates.isdisjoint(("sign", "dotted", "bracket"))
+    return has_sign or reading.has(*PARTS_OF_ADDRESSES)

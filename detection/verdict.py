@@ -22,9 +22,6 @@ class Verdict:
     # The reason predicted by the model if there is no explicit evidence.
     guess: str = ""
 
-    def add(self, reason: str, score: float) -> None:
-        self.scores[reason] = max(self.scores.get(reason, 0.0), score)
-
     @property
     def score(self) -> float:
         return sum(score for score in self.scores.values() if score >= THRESHOLD)

@@ -41,7 +41,10 @@ def _send(text: str) -> object:
     return SendMessage({**ids, "body": text}).is_valid(), EditMessage({**ids, "body": text})
 
 
-DETECTION = (*("addresses", "lexicon", "normalise", "numbers", "reading", "rules", "splitting"),)
+DETECTION = (
+    *("addresses", "detector", "lexicon", "model", "normalise"),
+    *("numbers", "reading", "rules", "splitting"),
+)
 FUNCTIONS: dict[str, Function] = {
     "detector": Function(judge, MAX_BODY_LENGTH, tuple(f"detection.{m}" for m in DETECTION)),
     "detector, in pieces": Function(

@@ -1,7 +1,10 @@
 """The detection model beside the rules: its training data, false alarms and cost."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from demo import content
 from detection import REASONS, Verdict, judge, model
 from detection.reading import read as read_text
 from detection.rules import match_rules
@@ -125,9 +128,39 @@ def test_the_margin_is_the_sum_of_the_features():
         total = known[model.BIAS][model.BIAS] + sum(
             known[family].get(name, 0) * value for (family, name), value in vector.items()
         )
-        margin = model.margin(reading, scores)
-        if margin >= model.CLEARLY_HARMLESS:
-            assert margin == pytest.approx(total / model.STEPS)
+        assert model.margin(reading, scores) == pytest.approx(total / model.STEPS)
+
+
+def is_read(text: str) -> bool:
+    return model.is_suspicious(model.suspicion(text))
+
+
+def test_the_screen_clears_most_ordinary_messages_and_no_attempt_that_is_found():
+    stories = content.conversations(datetime.now(UTC))
+    texts = [line.text for story in stories for line in story.messages]
+    assert sum(map(is_read, texts)) / len(texts) < 0.35
+    attempts = [one.text for one in read(OPEN) if one.is_circumvention]
+    assert sum(map(is_read, attempts)) / len(attempts) >= 0.99
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0171 392 00 42",
+        "06 39 98 41 27",
+        "5️⃣5️⃣5️⃣ 0️⃣1️⃣4️⃣8️⃣",
+        "mara@lumen.example",
+        "whatsapp",
+        "t3legram",
+        "Теlegram",
+        "ｐａｙｐａｌ",
+        "tele\u200bgram",
+    ],
+)
+def test_explicit_evidence_is_never_cleared_by_harmless_words(text):
+    harmless = "The scene is a film about a poster, see brief.pdf and the call sheet. "
+    assert is_read(text)
+    assert is_read(harmless * 4 + text)
 
 
 def test_the_weights_file_is_small():

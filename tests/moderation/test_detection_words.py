@@ -5,14 +5,14 @@ from collections import Counter
 
 import pytest
 
-from detection import judge, lexicon, reading
+from detection import lexicon, reading
 from detection.lexicon import FOLDER, TABLES, read_file
 from detection.normalise import fold
-from detection.reading import GATES, MAX_READ, excerpt, read
+from detection.reading import GATES, read
 
 FILES = sorted(FOLDER.glob("*.txt"))
 LANGUAGES = {"en", "de", "es", "fr", "pt", "it", "nl", "pl", "tr", "ar", "ja", "zh", "ko"}
-NUMBER = re.compile(r"[^=,]+=\d+")
+NUMBER = re.compile(r"[^=,]+=(?:\d+|x[23])")
 
 
 def test_there_is_a_file_for_each_language():
@@ -116,15 +116,3 @@ def test_every_gate_is_tested():
 
 def test_tables_are_not_meanings():
     assert not read("wa.me seven book").has(*TABLES)
-
-
-PLAIN = "The light in the garden is best before lunch, and the dog may stay. "
-
-
-@pytest.mark.parametrize("attempt", ["Call me on 0171 3920042", "write to mara@lumen.example"])
-@pytest.mark.parametrize("place", [0, 40, 110])
-def test_an_attempt_in_a_long_text_is_read(attempt, place):
-    text = PLAIN * place + attempt + ". " + PLAIN * (115 - place)
-    assert attempt.lower() in excerpt(fold(text))
-    assert len(excerpt(fold(text))) <= MAX_READ
-    assert judge(text).scores
