@@ -88,7 +88,8 @@ def has_suffix(host: str) -> bool:
 
 
 def has_mail(text: str) -> bool:
-    found = [one[0].rpartition("@")[2] for one in MAIL.finditer(text)] if "@" in text else []
+    is_possible = "@" in text and "." in text
+    found = [one[0].rpartition("@")[2] for one in MAIL.finditer(text)] if is_possible else []
     return any(has_suffix(NOT_HOST.sub("", host)) for host in found[:MAX_LINKS])
 
 
@@ -110,7 +111,7 @@ def has_hidden_link(text: str, shown: list[str]) -> bool:
 
 def find_reversed(text: str) -> str:
     """The reason to flag an address that is written backwards."""
-    backwards = text[::-1]
+    backwards = text[::-1] if "." in text else ""
     return "email" if MAIL.search(backwards) else "link" if BACKWARDS.search(backwards) else ""
 
 
