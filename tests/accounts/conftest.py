@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from tests.threads.conftest import LETTERS
 
 PASSWORD = "a quiet deal room"
 
@@ -29,7 +30,7 @@ def client(make_client):
 @pytest.fixture
 def make_person(db):
     def make(name="Mara Lind", **fields):
-        tag = secrets.token_hex(4)
+        tag = secrets.token_hex(4).translate(LETTERS)
         fields = {"handle": f"p-{tag}", "email": f"{tag}@example.org", **fields}
         return User.objects.create_user(password=PASSWORD, display_name=name, **fields)
 

@@ -1,7 +1,7 @@
 """Data of an earlier release opens in this one, and nothing is lost."""
 
 import json
-import tarfile
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,8 +29,7 @@ WRITTEN = {
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("upgrade")
-    with tarfile.open(UPGRADE / "release_1_1.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(UPGRADE / "release_1_1.tar.xz", folder)
     server = Server(folder / "data").wait_until_it_listens()
     yield folder / "data"
     server.end()
