@@ -1,4 +1,4 @@
-"""A user's inbox rows by folder and filter. One page of a folder is one Query."""
+"""A user's inbox rows by folder and filter. One page of a folder is usually one Query."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

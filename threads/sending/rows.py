@@ -174,8 +174,8 @@ def _next_folder(person: Participant) -> str:
 
 
 def _may_lag(person: Participant, message: Message) -> bool:
-    """Whether the sort key of the sender's row is recent enough. Nothing but messages moves it, so
-    in the store it is at least as recent."""
+    """Whether the sort key of the sender's row is recent enough. Nothing moves it back, so in the
+    store it is at least as recent."""
     latest = keys.parse_iso(keys.position_time(person.inbox_sk)) + keys.MAX_POSITION_LAG
     return _next_folder(person) == person.folder and message.created_at <= keys.iso(latest)
 
