@@ -4,7 +4,6 @@ from accounts import views
 
 app_name = "accounts"
 urlpatterns = [
-    path("people/<slug:handle>/", views.profile, name="profile"),
     path("settings/", views.settings, name="settings"),
     path("settings/requirements/", views.requirements, name="requirements"),
     path("settings/safe-mode/", views.safe_mode, name="safe_mode"),

@@ -6,41 +6,16 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
-from django.urls import NoReverseMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.actions import change_profile, change_requirements, set_safe_mode
 from accounts.forms import ProfileForm, RequirementsForm
 from accounts.models import User
-from accounts.queries import get_person
 from core.refusals import Refusal
-from core.time_zones import time_in
 
 THEMES = ("light", "dark", "system")
 YEAR_SECONDS = 60 * 60 * 24 * 365
-
-
-@require_safe
-@login_required
-def profile(request: HttpRequest, handle: str) -> HttpResponse:
-    person = get_person(handle)
-    is_me = person == request.user
-    context = {
-        "person": person,
-        "is_me": is_me,
-        "local_time": time_in(person.time_zone),
-        "start_url": "" if is_me else _find_url("threads:start", person),
-        "report_url": "" if is_me else _find_url("moderation:report_person", person),
-    }
-    return render(request, "accounts/profile.html", context)
-
-
-def _find_url(name: str, person: User) -> str:
-    try:
-        return reverse(name, args=[person.handle])
-    except NoReverseMatch:  # Higher layers, which may not be installed.
-        return ""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "files",
     "threads",
     "projects",
+    "people",
     "privacy",
     "inbox",
     "moderation",

@@ -8,6 +8,7 @@ from messaging_site.views.styleguide import styleguide
 urlpatterns = [
     path("", welcome, name="welcome"),
     path("", include("accounts.urls")),
+    path("", include("people.urls")),
     path("", include("inbox.urls")),
     path("", include("threads.urls")),
     path("", include("projects.urls")),

@@ -52,7 +52,7 @@ def message(request: AuthenticatedRequest, thread_id: str, message_id: str) -> H
 def person(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     reported = get_person(handle)
     form = ReportForm(request.POST or None)
-    back = reverse("accounts:profile", args=[handle])
+    back = reverse("people:profile", args=[handle])
     if reported == request.user:
         return redirect(back)
     if form.is_valid():

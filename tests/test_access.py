@@ -202,7 +202,7 @@ VIEWS: dict[str, View] = {
     "healthz": View(OPEN),
     "readyz": View(OPEN),
     "styleguide": View(OPEN),
-    "accounts:profile": View(SIGNED_IN, seller_args),
+    "people:profile": View(SIGNED_IN, seller_args),
     "accounts:settings": View(SIGNED_IN),
     "accounts:requirements": View(SIGNED_IN_POST, post=post_data(requires_date="on")),
     "accounts:safe_mode": View(SIGNED_IN_POST, post=post_data(safe_mode="on")),

@@ -40,7 +40,7 @@ from threads.views.thread_page import (
 def start(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     person = get_person(handle)
     if person == request.user:
-        return redirect("accounts:profile", handle)
+        return redirect("people:profile", handle)
     is_first = not queries.can_message_directly(request.user, person)
     form = StartThread(
         request.POST or None,

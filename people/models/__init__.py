@@ -1,0 +1,1 @@
+"""What users show of themselves beyond their account."""
