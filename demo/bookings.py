@@ -1,6 +1,7 @@
 """Demo bookings, created with the same actions as real ones."""
 
 import contextlib
+import io
 import json
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,8 +13,11 @@ from contracts.terms import Terms
 from core.refusals import Refusal
 from demo import content
 from demo.cards import propose_demo_card
+from demo.content.pictures import draw
+from files.actions import accept_file
 from projects.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
 from projects.actions.panel import edit_tab
+from projects.actions.pins import pin_id_for
 from threads import cache
 
 Story = dict[str, Any]
@@ -125,6 +129,10 @@ def _fill_in_tabs(story: Story, thread_id: str, buyer: User, seller: User) -> No
         for number in range(story["done"]):
             edit(seller, "shotlist", "tick", part=f"demo{number}", text="done")
     if not tabs["moodboard"].version:
-        for number, (link, caption) in enumerate(story["pins"]):
-            edit(buyer, "moodboard", "add", part=f"demo{number}", text=link)
-            edit(buyer, "moodboard", "edit", part=f"demo{number}", name="caption", text=caption)
+        for name, caption in story["pins"]:
+            file = accept_file(
+                buyer, thread_id=thread_id, name=f"{name}.jpg", content=io.BytesIO(draw(name))
+            )
+            edit(buyer, "moodboard", "add", picture=file.id)
+            part = pin_id_for(file.id)
+            edit(buyer, "moodboard", "edit", part=part, name="caption", text=caption)

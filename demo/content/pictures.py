@@ -7,6 +7,8 @@ from random import Random
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
+from demo.content.places import PLACES
+
 # Drawn larger and scaled down, for smooth edges.
 SCALE = 2
 
@@ -236,4 +238,5 @@ PICTURES: dict[str, Callable[[Random], Image.Image]] = {
     "sketch-a": _sketch(0),
     "sketch-b": _sketch(1),
     "frame-118": _frame_118,
+    **PLACES,
 }

@@ -147,7 +147,7 @@ export class Timeline {
     return item.matches(".message") && this.bySeq(item.dataset.seq) !== null;
   }
 
-  /** Removes all stored messages shown another range is shown. */
+  /** Removes all stored messages before another range is shown. */
   clear() {
     for (const item of [...this.list.children]) if (!item.matches(".sending")) item.remove();
     this.sync.resetTo(0);
@@ -169,6 +169,7 @@ export class Timeline {
     const isMine = message.dataset.author === this.me;
     message.classList.toggle("mine", isMine);
     message.classList.toggle("grouped", Boolean(sameDay && isGrouped(previous, message, at)));
+    message.classList.toggle("repeats-card", Boolean(sameDay && repeatsCard(previous, message)));
     for (const time of message.querySelectorAll("time:not([data-moment])")) time.textContent = timeLabel(at);
     for (const reaction of message.querySelectorAll("[data-users]")) this.#showPressed(reaction);
     const card = message.querySelector("[data-card]");
@@ -231,6 +232,13 @@ function isGrouped(previous, message, at) {
   if ([previous, message].some(({ dataset }) => UNGROUPED.includes(dataset.type))) return false;
   const isClose = at - new Date(previous.dataset.at) <= GROUP_INTERVAL;
   return previous.dataset.author === message.dataset.author && isClose;
+}
+
+/** A system message directly below the card that it is about says what the card says. */
+function repeatsCard(previous, { dataset: { client, type } }) {
+  const [card, version] = client.split(":");
+  if (type !== "system" || !version || !card.startsWith("card_")) return false;
+  return previous.dataset.client.split(":")[0] === card;
 }
 
 /** The text of a quote as the server renders it: one line, without formatting. */

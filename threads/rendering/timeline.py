@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.safestring import SafeString, mark_safe
 
 from core.fragments import render_fragment
+from core.ids import is_id
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.models import Message
@@ -58,10 +59,18 @@ class Timeline:
                 yield render_fragment("threads/unread_line.html", {})
             is_near = not is_new_day and at - before_at <= GROUP_WITHIN
             is_grouped = is_near and _are_by_one_author(before, message)
-            yield self._render(message, at, is_grouped, csrf_token)
+            repeats_card = not is_new_day and _repeats_card(before, message)
+            yield self._render(message, at, is_grouped, repeats_card, csrf_token)
             before, before_at = message, at
 
-    def _render(self, message: Message, at: datetime, is_grouped: bool, csrf_token: str) -> str:
+    def _render(
+        self,
+        message: Message,
+        at: datetime,
+        is_grouped: bool,
+        repeats_card: bool,
+        csrf_token: str,
+    ) -> str:
         is_mine = message.author_id == self.reader_id
         if is_plain(message) and message.id != self.target and not self.without_links:
             author = self.cached.get_person(message.author_id or "")
@@ -70,6 +79,8 @@ class Timeline:
         if self.without_links:
             view = replace(view, html=strip_links(view.html))
         context: dict[str, Any] = {"message": view, "mine": is_mine, "joins": is_grouped}
+        if repeats_card:
+            context["repeats_card"] = True
         if message.id == self.target:
             context["target"] = message.id
         if view.card:
@@ -83,3 +94,15 @@ def _are_by_one_author(before: Message | None, message: Message) -> bool:
     if before is None or not message.author_id or before.author_id != message.author_id:
         return False
     return not {shown_type(before), shown_type(message)} & {SYSTEM, ACTION}
+
+
+def _repeats_card(before: Message | None, message: Message) -> bool:
+    """Whether a system message is directly below the card that it is about: the card says the same.
+
+    The client id of the card's message is the card's id; those of its system messages start with
+    it (contracts/cards/steps.py).
+    """
+    card_id, _, version = (message.client_id or "").partition(":")
+    if before is None or message.type != SYSTEM or not version or not is_id("card", card_id):
+        return False
+    return (before.client_id or "").partition(":")[0] == card_id
