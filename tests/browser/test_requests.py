@@ -59,6 +59,7 @@ def test_a_request_arrives_without_an_unread_count_and_is_accepted(visit, strang
     sellers_page.locator(".row-link").click()
     live(sellers_page)
     expect(sellers_page.locator("#compose")).to_have_count(0)
+    expect(sellers_page.locator(".request .facts")).to_contain_text("Joined")
     sellers_page.get_by_role("button", name="Accept").click()
     expect(sellers_page.locator("#compose")).to_be_visible()
     # The other page changes without a reload.

@@ -2,6 +2,7 @@
 
 import re
 from itertools import permutations
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -22,6 +23,7 @@ from tests.contracts.card_helpers import (
 from tests.contracts.conftest import book, in_week
 from tests.files.conftest import picture
 from threads import cache
+from threads.actions.messages import send_message
 
 pytestmark = pytest.mark.django_db
 
@@ -215,3 +217,21 @@ def test_a_form_does_not_offer_an_ended_booking(two_legs, client):
     page = client.get(reverse("projects:card_new", args=[first.thread_id, "reschedule"]))
     assert "Times are in Tokyo" in page.content.decode()
     assert f'value="{first.id}"' not in page.content.decode()
+
+
+def test_a_system_message_directly_below_its_card_is_not_shown(client, leg):
+    answer(leg.buyer, propose("reschedule", leg, by=leg.seller), "decline")
+    client.force_login(leg.buyer)
+    page = client.get(f"/threads/{leg.thread_id}/").content.decode()
+    (hidden,) = re.findall(r'<li class="message repeats-card".*?</li>', page, re.DOTALL)
+    assert "declined the new time" in hidden
+
+
+def test_a_system_message_away_from_its_card_is_shown(client, leg):
+    card = propose("reschedule", leg, by=leg.seller)
+    send_message(leg.seller, thread_id=leg.thread_id, client_id=uuid4().hex, body="Or later?")
+    answer(leg.buyer, card, "decline")
+    client.force_login(leg.buyer)
+    page = client.get(f"/threads/{leg.thread_id}/").content.decode()
+    assert "declined the new time" in page
+    assert "repeats-card" not in page
