@@ -22,7 +22,6 @@ export class Composer extends EventTarget {
     this.replying.querySelector("button").addEventListener("click", () => this.replyTo(null));
     tray.addEventListener("change", () => this.#trayChanged());
     form.querySelector("[data-cancel-send]").addEventListener("click", () => this.#wait(false));
-    form.querySelector("[data-enter-hint]")?.removeAttribute("hidden");
     this.#count();
   }
 

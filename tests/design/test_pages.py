@@ -35,6 +35,12 @@ SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished
 PAINTED = """(theme) => new Promise((painted) => requestAnimationFrame(() =>
     requestAnimationFrame(() => painted(matchMedia(`(prefers-color-scheme: ${theme})`).matches))
 ))"""
+OBSERVE_SHIFTS = """
+globalThis.layoutShift = 0;
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) layoutShift += one.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
 BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"
 VIOLATIONS = """([within, options]) => axe
     .run(within, { resultTypes: ["violations"], ...options })
@@ -148,6 +154,29 @@ def test_on_a_phone_touch_targets_are_large_enough_and_no_field_zooms(signed_in,
         assert min(box["width"], box["height"]) >= 44, control.inner_text()
     for field in page.locator(":is(input, textarea, select):visible").all():
         assert field.evaluate("field => parseFloat(getComputedStyle(field).fontSize)") >= 16
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("path", ["/inbox/", "/threads/{thread}/", "/threads/{project}/"])
+def test_the_layout_does_not_shift_while_a_page_loads(signed_in, site, scene, path, size):
+    context = signed_in(viewport=size)
+    context.add_init_script(OBSERVE_SHIFTS)
+    page = open_page(context, site.url + path.format(**scene))
+    page.wait_for_load_state("networkidle")
+    page.evaluate(SETTLED)
+    assert page.evaluate("layoutShift") < 0.02
+
+
+# 720 px is 1440 px at 200 % zoom.
+@pytest.mark.parametrize("width", [720, 820, 1100])
+@pytest.mark.parametrize("path", ["/threads/{thread}/", "/threads/{project}/"])
+def test_parts_of_the_thread_header_do_not_overlap(open_as_user, scene, path, width):
+    page = open_as_user(path.format(**scene), size={"width": width, "height": 700})
+    shown = [part.bounding_box() for part in page.locator(".thread-title :is(h1, .local)").all()]
+    buttons = [part.bounding_box() for part in page.locator(".thread-head .button:visible").all()]
+    end = max(box["x"] + box["width"] for box in shown)
+    assert end <= min(box["x"] for box in buttons)
+    assert max(box["x"] + box["width"] for box in buttons) <= width
 
 
 def problems_at_all_sizes(page) -> list[str]:
