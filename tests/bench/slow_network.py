@@ -59,7 +59,9 @@ class SlowNetwork:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
         async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with contextlib.suppress(OSError), contextlib.closing(writer):
+            # Cancelled when the proxy stops; asyncio would print the error of each connection.
+            stopping = contextlib.suppress(OSError, asyncio.CancelledError)
+            with stopping, contextlib.closing(writer):
                 await self._connect(port, reader, writer)
 
         server = await asyncio.start_server(connect, "127.0.0.1", 0)
