@@ -12,10 +12,11 @@ from accounts.profiles.text import check_line
 from contracts.actions.manifests import read_listing
 from contracts.amounts import MAX_AMOUNT_CHARS, parse_amount
 from core.ids import is_id
+from core.normalise import normalise
 from detection import judge
 from files.names import clean_name, meaningful_name
 from files.remote_images.download import parse_link
-from inbox.search.normalise import count_whole, excerpt, normalise
+from inbox.search.excerpts import count_whole, excerpt
 from inbox.search.query_parser import parse_query as read_query
 from privacy.anonymise import replace_name
 from threads.forms import EditMessage, SendMessage, StartThread

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import transaction
 
+from core.normalise import normalise
 from inbox.models import IndexedMessage, IndexedThread
-from inbox.search.normalise import normalise
 from threads import cache
 from threads.cache import CachedThread
 from threads.dynamodb import keys

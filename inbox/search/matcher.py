@@ -11,8 +11,8 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Replace
 
 from accounts.models import User
+from core.normalise import normalise
 from inbox.models import IndexedMessage
-from inbox.search.normalise import normalise
 
 TRIGRAM = 3
 BY_TRIGRAM = "SELECT rowid FROM inbox_text WHERE inbox_text MATCH %s"

@@ -7,11 +7,11 @@ people are found only by their complete handle, so that users cannot be enumerat
 from dataclasses import dataclass
 
 from accounts.models import User
+from core.normalise import normalise
 from inbox.models import IndexedThread
 from inbox.queries import list_folder
 from inbox.rows import InboxRow, row_of
 from inbox.search.matcher import without_own_name
-from inbox.search.normalise import normalise
 from threads.models import Participant, Person
 from threads.models.participant import INBOX
 from threads.models.profiles import build_person

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 
-from inbox.search.normalise import normalise
+from core.normalise import normalise
 
 MAX_QUERY_CHARS = 200
 MAX_WORDS = 8

@@ -11,9 +11,9 @@ from django.utils import timezone
 from accounts.models import User
 from inbox.models import IndexedMessage
 from inbox.rows import InboxRow, row_of
+from inbox.search.excerpts import Piece, count_whole, excerpt
 from inbox.search.index import text_of
 from inbox.search.matcher import filter_by_words, without_own_name
-from inbox.search.normalise import Piece, count_whole, excerpt
 from inbox.search.query_parser import SearchQuery
 from threads.dynamodb import keys
 from threads.dynamodb.table import get_many

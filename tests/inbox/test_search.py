@@ -7,10 +7,11 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from core.normalise import normalise
 from core.outbox.processing import process_due
 from inbox.models import IndexedMessage, IndexedPerson
 from inbox.search import indexer, query_parser, queue, reconcile
-from inbox.search.normalise import count_whole, excerpt, normalise
+from inbox.search.excerpts import count_whole, excerpt
 from inbox.search.search import search
 from privacy.actions import delete_account
 from tests.inbox.conftest import discard_queue

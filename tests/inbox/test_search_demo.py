@@ -8,11 +8,11 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import User
+from core.normalise import normalise
 from demo import content
 from inbox.models import IndexedThread
 from inbox.queries import FOLDERS, list_folder
 from inbox.search import query_parser
-from inbox.search.normalise import normalise
 from inbox.search.reconcile import rebuild_index
 from inbox.search.search import SearchResult, search
 from tests.threads.conftest import messages_of

@@ -1,7 +1,8 @@
-"""Normalises text for comparison (case, accents, width), and excerpts the original text."""
+"""Excerpts of a text around its matches, and whole words in it, by normalised comparison."""
 
-import unicodedata
 from dataclasses import dataclass
+
+from core.normalise import normalise, normalise_letter
 
 CONTEXT_CHARS = 60
 
@@ -10,20 +11,6 @@ CONTEXT_CHARS = 60
 class Piece:
     text: str
     is_match: bool = False
-
-
-def normalise(text: str) -> str:
-    if text.isascii():
-        return text.lower()
-    return "".join(_normalise_letter(letter) for letter in text)
-
-
-def _normalise_letter(letter: str) -> str:
-    # Letter by letter, so that each result maps to a position in the original.
-    decomposed = unicodedata.normalize("NFKD", letter)
-    kept = "".join(part for part in decomposed if not unicodedata.combining(part))
-    # Composed again, so that Korean can be found by syllables.
-    return unicodedata.normalize("NFC", kept).casefold()
 
 
 def excerpt(text: str, words: list[str]) -> list[Piece]:
@@ -56,7 +43,7 @@ def _cut(text: str, first: int) -> tuple[int, int]:
 def _marks(text: str, words: list[str]) -> list[bool]:
     normalised, origin = "", []
     for position, letter in enumerate(text):
-        part = _normalise_letter(letter)
+        part = normalise_letter(letter)
         normalised += part
         origin += [position] * len(part)
     marks = [False] * len(text)
