@@ -162,6 +162,11 @@ def access_group(user: User, group_id: str) -> tuple[BookingGroup, list[Leg]]:
     return group, mine
 
 
+def count_completed_bookings(seller: User, *, limit: int) -> int:
+    """Counts at most `limit`, so that it costs the same for every seller."""
+    return Leg.objects.filter(seller=seller, status=COMPLETED)[:limit].count()
+
+
 def list_booked_threads(user: User, *, limit: int) -> list[str]:
     """Threads in which this user has a booking, the latest booking first."""
     mine = Leg.objects.filter(Q(buyer=user) | Q(seller=user))

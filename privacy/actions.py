@@ -12,6 +12,7 @@ from contracts.models.bookings import BOOKED, ON_HOLD, PENDING
 from contracts.queries import get_balance
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
+from people.actions import delete_profile_data
 from projects.actions.bookings import decline_offer, withdraw_offer
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many
@@ -34,6 +35,7 @@ def delete_account(user: User) -> None:
         # System messages of earlier versions contain names without user ids.
         earlier = person.earlier_names.values_list("display_name", flat=True)
         names = [person.display_name, *earlier]
+        delete_profile_data(person)
         anonymise_user(person)
         OutboxEntry.objects.create(kind="deletion", payload={"user": person.id, "names": names})
 

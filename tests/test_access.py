@@ -202,7 +202,13 @@ VIEWS: dict[str, View] = {
     "healthz": View(OPEN),
     "readyz": View(OPEN),
     "styleguide": View(OPEN),
+    "people:directory": View(SIGNED_IN, query="?q=sam&craft=studio"),
     "people:profile": View(SIGNED_IN, seller_args),
+    "people:block": View(SIGNED_IN_POST, seller_args, post=post_data()),
+    "people:unblock": View(SIGNED_IN_POST, seller_args, post=post_data()),
+    "people:services": View(
+        SIGNED_IN_POST, post=post_data(languages=["en"], currency="EUR", unit="day")
+    ),
     "accounts:settings": View(SIGNED_IN),
     "accounts:requirements": View(SIGNED_IN_POST, post=post_data(requires_date="on")),
     "accounts:safe_mode": View(SIGNED_IN_POST, post=post_data(safe_mode="on")),

@@ -20,7 +20,7 @@ from threads.events import publish_thread_changed
 from threads.models import BlockVersion, Pair, PairThread, Participant, Profile
 from threads.models.profiles import build_person, muted_until, profile_change, update_person_copies
 from threads.queries import list_all_rows, list_invitations
-from threads.signals import thread_changed
+from threads.signals import profile_changed, thread_changed
 
 PAGE_SIZE = 100
 
@@ -129,6 +129,7 @@ def _handle_profile(entry: OutboxEntry) -> None:
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
     not_newer = Profile.rev.does_not_exist() | (Profile.rev <= entry.pk)
     update(profile, profile_change(user, rev=entry.pk), not_newer)
+    profile_changed.send(None, user_id=user.id)
     for row in list_all_rows(user.id):
         extend(entry)
         update_person_copies(row, person)

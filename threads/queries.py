@@ -19,11 +19,21 @@ from threads.models import (
     Invitation,
     Message,
     Pair,
+    PairThread,
     Participant,
     Profile,
     Thread,
 )
-from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM, request_cutoff
+from threads.models.participant import (
+    ARCHIVED_FOLDER,
+    INBOX,
+    REQUEST_DECLINED,
+    REQUEST_RECEIVED,
+    REQUEST_SENT,
+    REQUESTS,
+    SPAM,
+    request_cutoff,
+)
 from threads.models.recent_rows import RecentRows
 from threads.models.tab import TAB_NAMES
 from threads.models.thread import MAX_PARTICIPANTS
@@ -352,6 +362,24 @@ def get_rows(user: User, thread_ids: list[str]) -> list[Participant]:
     wanted = [(keys.thread_pk(thread_id), keys.participant_sk(user.id)) for thread_id in thread_ids]
     rows = {row.thread_id: row for row in get_many(wanted) if isinstance(row, Participant)}
     return [rows[thread_id] for thread_id in thread_ids if thread_id in rows]
+
+
+def list_shared_rows(user: User, other_id: str, *, limit: int) -> list[Participant]:
+    """The user's rows of threads that these two started, the most recently active first.
+
+    Threads are read by their age, twice as many as wanted, since a user may have left some.
+    """
+    pair_pk, where = keys.pair_pk(user.id, other_id), Item.sk.startswith(keys.PAIR_THREADS)
+    page = query(pair_pk, where, limit=2 * limit, newest_first=True)
+    rows = get_rows(user, [item.thread_id for item in page.of(PairThread)])
+    shared = [row for row in rows if row.other_side["id"] == other_id and not _is_over(row)]
+    return sorted(shared, key=lambda row: row.last_message_at, reverse=True)[:limit]
+
+
+def _is_over(row: Participant) -> bool:
+    """Whether it is a request that was declined or has expired."""
+    is_unanswered = row.request_state in (REQUEST_SENT, REQUEST_RECEIVED)
+    return row.request_state == REQUEST_DECLINED or (is_unanswered and row.is_request_expired)
 
 
 def list_all_rows(user_id: str) -> list[Participant]:

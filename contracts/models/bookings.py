@@ -129,6 +129,12 @@ class Leg(models.Model):
             one_of("currency", CURRENCIES, "a_leg_has_a_known_currency"),
             one_of("cancellation", tuple(CANCELLATION), "a_leg_has_known_cancellation_terms"),
         ]
+        indexes = [
+            # Counts the completed bookings of a seller without reading the others.
+            models.Index(
+                fields=["seller"], condition=Q(status=COMPLETED), name="completed_legs_of_a_seller"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.service

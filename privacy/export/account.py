@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.models import Block, SignIn, User
 from contracts.models import Leg, Offer
 from core.refusals import Refusal
+from people.models import FirstContact, ServiceProfile
 from privacy.export.thread import add_documents, write_thread
 from privacy.export.zip_file import ExportZip
 from threads import queries
@@ -70,7 +71,19 @@ def describe_person(user: User) -> dict[str, Any]:
             {"handle": one.blocked.handle, "since": keys.iso(one.created_at)} for one in blocked
         ],
         "drafts": drafts,
+        "services": _describe_services(user),
+        "first_contacts": [
+            {"thread": one.thread_id, "asked_at": keys.iso(one.asked_at)}
+            | {"answered_at": keys.iso(one.answered_at) if one.answered_at else None}
+            for one in FirstContact.objects.filter(recipient=user).order_by("asked_at")
+        ],
     }
+
+
+def _describe_services(user: User) -> dict[str, Any] | None:
+    profile = ServiceProfile.objects.filter(pk=user.pk).first()
+    names = ("offers_services", "crafts", "languages", "price_cents", "currency", "unit")
+    return {name: getattr(profile, name) for name in names} if profile else None
 
 
 def _list_legs(user: User) -> list[Leg]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from django.dispatch import Signal
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
@@ -27,6 +28,7 @@ from threads.models.participant import (
     SPAM,
 )
 from threads.sending.rows import read_cursor_unchanged
+from threads.signals import request_accepted, request_declined
 
 
 def accept_request(user: User, *, thread_id: str) -> None:
@@ -54,6 +56,7 @@ def accept_request(user: User, *, thread_id: str) -> None:
         accept_invitation(user, thread_id=thread_id)
     elif _answer(user, cached, build):
         _publish_accepted(thread_id)
+        _send_answered(request_accepted, user, cached)
 
 
 def decline_request(user: User, *, thread_id: str, as_spam: bool = False) -> None:
@@ -72,6 +75,13 @@ def decline_request(user: User, *, thread_id: str, as_spam: bool = False) -> Non
     elif _answer(user, cached, build):
         # Only to the recipient: no event must let the sender notice.
         publish(full_inbox_changed(cache.reload(thread_id).people[user.id]), to=[user.id])
+        _send_answered(request_declined, user, cached)
+
+
+def _send_answered(signal: Signal, user: User, cached: CachedThread) -> None:
+    thread = cached.thread
+    asked_at = keys.parse_iso(thread.created_at)
+    signal.send_robust(None, thread_id=thread.id, user_id=user.id, asked_at=asked_at)
 
 
 Build = Callable[[CachedThread, Participant], Transaction]

@@ -50,6 +50,7 @@ from threads.sending.new_message import (
 )
 from threads.sending.rows import caught_up_cursors
 from threads.sending.transaction import is_unused
+from threads.signals import request_sent
 
 
 def start_thread(
@@ -116,7 +117,7 @@ class _Start:
         except TransactionCancelled as cancelled:
             return self._handle_cancelled(cancelled)
         cache.put(cached.copy())
-        publish_message(Appended(cached, message))
+        self._publish(Appended(cached, message))
         return cached.thread.id
 
     def _check(self, pair: Pair, limits: list[StoredLimit], found: list[Item]) -> bool:
@@ -187,8 +188,19 @@ class _Start:
         if marker.hash != self.hash:
             raise Refusal("CLIENT_ID_REUSED")
         if marker.thread_id in self.unconfirmed:
-            publish_message(self.unconfirmed[marker.thread_id])
+            self._publish(self.unconfirmed[marker.thread_id])
         return str(marker.thread_id)
+
+    def _publish(self, started: Appended) -> None:
+        publish_message(started)
+        thread = started.cached.thread
+        if started.cached.people[self.seller.id].request_state == REQUEST_RECEIVED:
+            request_sent.send_robust(
+                None,
+                thread_id=thread.id,
+                user_id=self.seller.id,
+                asked_at=keys.parse_iso(thread.created_at),
+            )
 
 
 def _apply_policy(new_message: NewMessage, subject: str, city: str) -> NewMessage:
