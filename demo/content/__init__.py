@@ -42,6 +42,16 @@ class Person:
 
 
 @dataclass(frozen=True)
+class DemoSeller:
+    """A seller without conversations, who fills the directory."""
+
+    person: Person
+    services: dict[str, Any]
+    # How long they took to answer first messages.
+    replied_minutes: list[int]
+
+
+@dataclass(frozen=True)
 class DemoMessage:
     author: str
     text: str
@@ -68,6 +78,22 @@ class DemoConversation:
 
 def people() -> list[Person]:
     return [Person(**row) for row in _read("people.json")]
+
+
+def services() -> dict[str, dict[str, Any]]:
+    """What users with conversations offer, by key."""
+    return dict(_read("services.json"))
+
+
+def sellers() -> list[DemoSeller]:
+    return [
+        DemoSeller(
+            services=row.pop("services"),
+            replied_minutes=row.pop("replied_minutes"),
+            person=Person(**row),
+        )
+        for row in _read("sellers.json")
+    ]
 
 
 def conversations(now: datetime) -> list[DemoConversation]:

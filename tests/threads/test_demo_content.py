@@ -14,6 +14,7 @@ import pytest
 
 from demo import content
 from demo.content import DemoConversation, DemoMessage
+from people.search.query import PAGE_SIZE
 
 # An ordinary day, and days with calendar edge cases.
 MOMENTS = [
@@ -73,7 +74,7 @@ def test_a_dozen_users_live_in_at_least_eight_time_zones():
 
 
 def test_every_user_passes_the_sign_up_rules():
-    for person in PEOPLE.values():
+    for person in [*PEOPLE.values(), *(seller.person for seller in content.sellers())]:
         assert re.fullmatch(r"[a-z0-9][a-z0-9-]{1,28}[a-z0-9]", person.handle)
         assert re.fullmatch(r"[a-z]+@parley\.example", person.email)
         assert 0 < len(person.display_name) <= 60
@@ -83,7 +84,7 @@ def test_every_user_passes_the_sign_up_rules():
 
 
 def test_keys_handles_and_addresses_are_unique():
-    rows = content.people()
+    rows = [*content.people(), *(seller.person for seller in content.sellers())]
     for name in ("key", "handle", "email"):
         assert len({getattr(row, name) for row in rows}) == len(rows)
 
@@ -322,3 +323,10 @@ def test_the_same_moment_gives_the_same_conversations_in_every_process():
             [sys.executable, "-c", code], env=env, text=True, encoding="utf-8", cwd=ROOT
         )
         assert printed == f"{content.conversations(NOW)}\n"
+
+
+def test_the_sellers_fill_a_page_of_the_directory():
+    offered = [*content.services().values(), *(seller.services for seller in content.sellers())]
+    assert len(offered) > PAGE_SIZE
+    assert len({craft for services in offered for craft in services["crafts"]}) > 15
+    assert len({seller.person.city for seller in content.sellers()}) > 12

@@ -3,8 +3,8 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -20,6 +20,7 @@ from demo import content
 from demo.content.pictures import draw
 from demo.history import PastMessage, PastThread, list_existing, write_history
 from demo.seed_command import SeedCommand
+from demo.sellers import PastContact, add_contacts, offer_services
 from files.actions import accept_file
 from files.models import File
 
@@ -41,6 +42,7 @@ class Command(SeedCommand):
         joined = min(person.date_joined for person in people.values())
         stories = content.conversations(joined)
         new_threads = add_threads(stories, people, joined)
+        add_sellers(stories, people, joined)
         sign_ins = list_sign_ins(stories)
         write_sign_ins(sign_ins)
         self._print_sign_ins(sign_ins, new_people, new_threads)
@@ -64,8 +66,14 @@ class Command(SeedCommand):
 
 
 def add_people() -> tuple[People, int]:
+    return _add_missing(content.people(), _password)
+
+
+def _add_missing(
+    persons: Sequence[content.Person], password: Callable[[content.Person], str | None]
+) -> tuple[People, int]:
     """Creates all users in one transaction, so that they have the same age."""
-    wanted = {person.email: person for person in content.people()}
+    wanted = {person.email: person for person in persons}
     existing = {user.email: user for user in User.objects.filter(email__in=wanted)}
     for email, user in existing.items():
         if not user.id.endswith(_derived_suffix("usr", wanted[email].key)):
@@ -73,16 +81,16 @@ def add_people() -> tuple[People, int]:
     missing = [person for email, person in wanted.items() if email not in existing]
     try:
         with transaction.atomic():
-            existing |= {person.email: _add_person(person) for person in missing}
+            existing |= {person.email: _add_person(person, password(person)) for person in missing}
     except IntegrityError as error:
         raise CommandError("Another user already has the handle of a demo user.") from error
-    return {person.key: existing[person.email] for person in content.people()}, len(missing)
+    return {person.key: existing[person.email] for person in persons}, len(missing)
 
 
-def _add_person(person: content.Person) -> User:
+def _add_person(person: content.Person, password: str | None) -> User:
     return User.objects.create_user(
         person.email,
-        _password(person),
+        password,
         id=derived_id("usr", timezone.now(), person.key),
         handle=person.handle,
         display_name=person.display_name,
@@ -138,6 +146,40 @@ def _picture(name: str, author: User, thread_id: str, at: datetime) -> File:
         content=io.BytesIO(draw(name)),
         file_id=file_id,
     )
+
+
+# --- Sellers
+
+
+def add_sellers(
+    stories: Sequence[content.DemoConversation], people: People, joined: datetime
+) -> None:
+    """Lists users who offer services, and others without conversations, who never sign in."""
+    for key, services in content.services().items():
+        offer_services(people[key], services)
+        sold = [story for story in stories if story.seller == key]
+        add_contacts(people[key], filter(None, (_first_reply(story, joined) for story in sold)))
+    sellers = content.sellers()
+    users, _ = _add_missing([seller.person for seller in sellers], lambda _: None)
+    for seller in sellers:
+        user = users[seller.person.key]
+        offer_services(user, seller.services)
+        add_contacts(user, _past_contacts(seller, joined))
+    while process_due():
+        pass
+
+
+def _first_reply(story: content.DemoConversation, joined: datetime) -> PastContact | None:
+    replies = (line.at for line in story.messages if line.author == story.seller)
+    answered_at, thread_id = next(replies, None), derived_id("thrd", joined, story.key)
+    return PastContact(thread_id, story.messages[0].at, answered_at) if answered_at else None
+
+
+def _past_contacts(seller: content.DemoSeller, joined: datetime) -> Iterator[PastContact]:
+    for number, minutes in enumerate(seller.replied_minutes, 1):
+        asked_at = joined - number * timedelta(days=9)
+        thread_id = derived_id("thrd", asked_at, f"{seller.person.key} {number}")
+        yield PastContact(thread_id, asked_at, asked_at + timedelta(minutes=minutes))
 
 
 # --- Ids and passwords: unpredictable, but the same on every run
