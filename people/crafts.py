@@ -13,7 +13,6 @@ CRAFTS: dict[str, str] = {
     "creative-director": "Creative director",
     "designer": "Designer",
     "drone-operator": "Drone operator",
-    "editor": "Video editor",
     "florist": "Florist",
     "food-stylist": "Food stylist",
     "hair-stylist": "Hair stylist",
@@ -33,6 +32,7 @@ CRAFTS: dict[str, str] = {
     "sound-recordist": "Sound recordist",
     "studio": "Studio",
     "stylist": "Stylist",
+    "video-editor": "Video editor",
     "videographer": "Videographer",
     "web-designer": "Web designer",
 }

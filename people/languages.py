@@ -21,10 +21,10 @@ def language_names() -> dict[str, str]:
 
 
 def language_choices() -> list[tuple[str, str]]:
-    """The common languages first, and then the others."""
-    names = language_names()
-    rest = [(code, name) for code, name in names.items() if code not in COMMON]
-    return [*((code, names[code]) for code in COMMON), *rest]
+    """The common languages first, and then the others, each by name."""
+    choices = language_names().items()
+    common = [(code, name) for code, name in choices if code in COMMON]
+    return common + [(code, name) for code, name in choices if code not in COMMON]
 
 
 def check_languages(languages: list[str]) -> None:

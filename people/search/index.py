@@ -79,14 +79,23 @@ def _listed_city(filters: set[str]) -> str:
 
 
 def _move_between_cities(before: str, after: str, name: str = "") -> None:
+    """In the order of the keys, so that concurrent moves do not deadlock."""
     if before == after:
         return
-    if before:
-        DirectoryCity.objects.filter(pk=before).update(sellers=F("sellers") - 1)
-        DirectoryCity.objects.filter(pk=before, sellers=0).delete()
-    if after:
-        # The row may be added or deleted concurrently.
-        while not DirectoryCity.objects.filter(pk=after).update(sellers=F("sellers") + 1):
-            DirectoryCity.objects.bulk_create(
-                [DirectoryCity(key=after, name=name)], ignore_conflicts=True
-            )
+    for key in sorted(filter(None, (before, after))):
+        if key == before:
+            _leave_city(key)
+        else:
+            _join_city(key, name)
+
+
+def _leave_city(key: str) -> None:
+    DirectoryCity.objects.filter(pk=key).update(sellers=F("sellers") - 1)
+    DirectoryCity.objects.filter(pk=key, sellers=0).delete()
+
+
+def _join_city(key: str, name: str) -> None:
+    # The row may be added or deleted concurrently.
+    while not DirectoryCity.objects.filter(pk=key).update(sellers=F("sellers") + 1):
+        new = DirectoryCity(key=key, name=name)
+        DirectoryCity.objects.bulk_create([new], ignore_conflicts=True)
