@@ -14,6 +14,9 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from accounts.models import User
 from contracts.models import Card
 from inbox.search.reconcile import rebuild_index
+from people.actions import change_services
+from people.crafts import CRAFTS
+from people.languages import COMMON
 from projects.actions.bookings import deliver_finals
 from projects.actions.panel import edit_tab
 from tests.contracts.card_helpers import GIVEN, answer, propose
@@ -33,6 +36,7 @@ BODIES = ["**Two** questions:\n\n1. Which surface?\n2. Who is on set?", LONG_WOR
 
 def make() -> None:
     mara, max_ = _make_user("Mara Klein"), _make_user(LONG_NAME)
+    _offer_services(max_)
     pair = Pair(keys.pair_pk(mara.id, max_.id), keys.STATE)
     pair.update([Pair.accepted.set(True)])
     thread = start_thread(
@@ -44,6 +48,20 @@ def make() -> None:
     rebuild_index()
     ids = {"me": mara.handle, "other": max_.handle, "thread": thread}
     print(json.dumps(ids | _make_project(mara, max_) | {"cookie": _make_session(mara)}))
+
+
+def _offer_services(user: User) -> None:
+    User.objects.filter(pk=user.pk).update(headline=LONG_WORD[:120], city=LONG_WORD[:80])
+    user.refresh_from_db()
+    change_services(
+        user,
+        offers_services=True,
+        crafts=list(CRAFTS)[:5],
+        languages=list(COMMON)[:8],
+        price_cents=9_999_999_99,
+        currency="CHF",
+        unit="project",
+    )
 
 
 def _make_project(mara: User, max_: User) -> dict[str, str]:
