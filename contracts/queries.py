@@ -7,6 +7,7 @@ from django.db.models import Max, Q, QuerySet, Sum
 from accounts.models import User
 from contracts.models import (
     BookingGroup,
+    Card,
     ContractDocument,
     ContractVersion,
     DeliverableManifest,
@@ -108,6 +109,11 @@ def access_offer(user: User, offer_id: str) -> Offer:
     if offer is None:
         raise not_found("offer")
     return offer
+
+
+def find_offer_card(offer: Offer) -> Card | None:
+    """None for an offer from before offers had cards."""
+    return Card.objects.filter(offer=offer).first()
 
 
 def access_leg(user: User, leg_id: str) -> Leg:

@@ -15,8 +15,9 @@ SIGN = "sign_contract"
 RECORD_PAYMENT, RECORD_REPAYMENT = "record_payment", "record_repayment"
 REVERSE_PAYMENT = "reverse_payment"
 DELIVER, SHOW_PROOFS = "deliver", "show_proofs"
-PROPOSE_CHANGE, CHANGE = "propose_change", "change_terms"
-DECLINE_CHANGE, WITHDRAW_CHANGE = "decline_change", "withdraw_change"
+CHANGE = "change_terms"
+# Suggesting a change is making an offer about an existing booking.
+PROPOSE_CHANGE = "offer.propose"
 LINK = "link"
 
 ALWAYS = frozenset(LEG_STATES)
@@ -44,11 +45,14 @@ ALLOWED: dict[str, frozenset[str]] = {
     DELIVER: frozenset({BOOKED, COMPLETED}),
     # Adding proofs to the files tab and removing them.
     SHOW_PROOFS: frozenset({BOOKED, COMPLETED}),
-    PROPOSE_CHANGE: WHILE_BOOKED,
     CHANGE: WHILE_BOOKED,
-    DECLINE_CHANGE: ALWAYS,
-    WITHDRAW_CHANGE: ALWAYS,
     LINK: WHILE_BOOKED,
+    PROPOSE_CHANGE: WHILE_BOOKED,
+    "offer.accept": WHILE_BOOKED,
+    "offer.decline": ALWAYS,
+    "offer.counter": WHILE_BOOKED,
+    "offer.withdraw": ALWAYS,
+    "offer.expire": ALWAYS,
     "reschedule.propose": WHILE_BOOKED,
     "reschedule.accept": WHILE_BOOKED,
     "reschedule.counter": WHILE_BOOKED,

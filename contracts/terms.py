@@ -59,7 +59,11 @@ class Terms:
         ]
 
 
-def hash_terms(title: str, currency: str, terms: list[Terms]) -> str:
+def hash_terms(
+    title: str, currency: str, terms: list[Terms], valid_until: datetime | None = None
+) -> str:
     """A hash of the terms, which confirms that exactly these were reviewed."""
-    content = json.dumps([title, currency, [each.to_json() for each in terms]], sort_keys=True)
+    parts = [each.to_json() for each in terms]
+    until = valid_until.isoformat() if valid_until else ""
+    content = json.dumps([title, currency, parts, until], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()

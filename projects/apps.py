@@ -1,6 +1,9 @@
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from core.outbox.models import OutboxEntry
 
 
 class ProjectsConfig(AppConfig):
@@ -17,12 +20,20 @@ class ProjectsConfig(AppConfig):
         from threads.signals import thread_resumed, thread_stopped
 
         register("booking", handle_booking)
+        register("offer_card", _add_missing_card)
         registry.message_renderers[ACTION] = card_view
         registry.page_sections.append(project_section)
         registry.file_viewers.append(can_view_in_panel)
         registry.cleanup_jobs.append(settle_pins)
         thread_stopped.connect(_pause_deadlines, dispatch_uid="clock")
         thread_resumed.connect(_resume_deadlines, dispatch_uid="clock")
+
+
+def _add_missing_card(entry: "OutboxEntry") -> None:
+    """Its own outbox entries follow in the same order."""
+    from contracts.cards.missing_cards import add_missing_card
+
+    add_missing_card(entry.payload["offer"])
 
 
 def _pause_deadlines(thread_id: str, reason: str, **_: Any) -> None:

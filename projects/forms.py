@@ -69,12 +69,6 @@ class AddProofs(ThreadCommand):
     file_ids = IdListField("file", max_items=MAX_ATTACHMENTS)
 
 
-class OfferForm(forms.Form):
-    key = ClientIdField()
-    title = forms.CharField(max_length=120, label=BOOKING_TITLE)
-    currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
-
-
 class MomentField(forms.DateTimeField):
     """A date and time; the length of its text is limited before it is parsed."""
 
@@ -90,6 +84,15 @@ class MomentField(forms.DateTimeField):
         if isinstance(value, datetime) and timezone.is_aware(value):
             return local_time(value, timezone.get_current_timezone()).replace(tzinfo=None)
         return value
+
+
+class OfferForm(forms.Form):
+    key = ClientIdField()
+    title = forms.CharField(max_length=120, label=BOOKING_TITLE)
+    currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
+    valid_until = MomentField(
+        label="Valid until", required=False, help_text="At most until the start."
+    )
 
 
 class LegForm(AmountForm):
@@ -148,7 +151,7 @@ def default_leg_initial(subject: str, city: str) -> dict[str, Any]:
     return {"service": subject[:120], "place": city, "starts_at": start, "ends_at": end}
 
 
-def leg_initial(leg: Leg) -> dict[str, Any]:
+def leg_initial(leg: Terms) -> dict[str, Any]:
     return {
         "service": leg.service,
         "starts_at": leg.starts_at,

@@ -67,7 +67,9 @@ def _find_message(card: Card) -> str | None:
 
 
 def _offers(thread_id: str) -> Iterator[PendingEntry]:
-    for offer in Offer.objects.filter(thread_id=thread_id, status=PENDING).order_by("id"):
+    """Offers from before offers had cards, until the outbox has added their cards."""
+    pending = Offer.objects.filter(thread_id=thread_id, status=PENDING, card__isnull=True)
+    for offer in pending.order_by("id"):
         since = keys.iso(offer.created_at)
         yield {"user": offer.answers, "what": offer.id, "type": "offer", "since": since}
 

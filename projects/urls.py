@@ -15,7 +15,6 @@ urlpatterns = [
     path("threads/<thread:thread_id>/offer/", offers.new, name="offer_new"),
     path("threads/<thread:thread_id>/deliver/", documents.deliver, name="deliver"),
     path("offers/<offer:offer_id>/", offers.offer, name="offer"),
-    path("offers/<offer:offer_id>/<slug:answer>/", offers.answer, name="offer_answer"),
     path("threads/<thread:thread_id>/cards/<slug:type_name>/", cards.new, name="card_new"),
     path("cards/<card:card_id>/", cards.card, name="card"),
     path("cards/<card:card_id>/<slug:transition_name>/", cards.transition, name="card_transition"),

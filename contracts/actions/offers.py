@@ -1,84 +1,27 @@
-"""Makes, withdraws, declines and accepts offers. Accepting an offer creates its bookings."""
+"""Checks the terms of offers, books accepted ones and changes the terms of bookings.
 
-from dataclasses import asdict, dataclass
-from datetime import datetime
+Offers are made and answered as cards: contracts/cards/types/offer.py.
+"""
+
+from dataclasses import asdict
+from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
 from contracts.actions.documents import issue_version
-from contracts.actions.revisions import record_change, record_leg_change
-from contracts.actions.superseding import (
-    close_alternatives,
-    close_changes,
-    lock_changes,
-    price_of,
-)
+from contracts.actions.revisions import record_leg_change
 from contracts.models import BookingGroup, Dossier, Leg, Offer
-from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, SUPERSEDED, WITHDRAWN
 from contracts.models.fields import CURRENCIES
-from contracts.refusals import NOT_YOUR_DECISION, not_found
 from contracts.schedule import check_is_available, find_date_error, has_overlap, lock_seller
-from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
+from contracts.status import CHANGE, PROPOSE_CHANGE, check_status
 from contracts.terms import MAX_LEGS, Terms
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
-ANSWERED = {
-    ACCEPTED: "accepted",
-    DECLINED: "declined",
-    WITHDRAWN: "withdrawn",
-    SUPERSEDED: "closed because another one was accepted",
-}
-
-
-@dataclass
-class OfferResult:
-    offer: Offer
-    entries: list[OutboxEntry]
-
-
-@transaction.atomic
-def make_offer(
-    proposer: User,
-    *,
-    thread_id: str,
-    buyer: User,
-    seller: User,
-    key: str,
-    title: str,
-    currency: str,
-    terms: list[Terms],
-    changes: Leg | None = None,
-) -> OfferResult:
-    before = Offer.objects.filter(proposed_by=proposer, key=key).first()
-    if before is not None:
-        return _repeated(before, thread_id, title, terms)
-    if changes is not None:
-        changes = Leg.objects.select_for_update().get(pk=changes.pk)
-    check_terms(title, currency, terms, changes)
-    offer, is_new = Offer.objects.get_or_create(
-        proposed_by=proposer,
-        key=key,
-        defaults={
-            "thread_id": thread_id,
-            "buyer": buyer,
-            "seller": seller,
-            "title": title,
-            "currency": currency,
-            "terms": [each.to_json() for each in terms],
-            "changes": changes,
-        },
-    )
-    if not is_new:
-        return _repeated(offer, thread_id, title, terms)
-    what = "suggested a change" if changes else "made an offer"
-    text = f"{proposer.display_name} {what}: {title}, {price_of(offer)}."
-    return OfferResult(
-        offer, [record_change(thread_id, by=proposer, key=f"{offer.id}:made", text=text)]
-    )
+DEFAULT_VALIDITY = timedelta(days=7)
+MAX_VALIDITY = timedelta(days=90)
 
 
 def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | None) -> None:
@@ -103,100 +46,43 @@ def _times_of(leg: Leg) -> tuple[datetime, datetime]:
     return leg.starts_at, leg.ends_at
 
 
-def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> OfferResult:
-    same = (offer.thread_id, offer.title, offer.terms) == (
-        thread_id,
-        title,
-        [each.to_json() for each in terms],
-    )
-    if not same:
-        raise Refusal("CLIENT_ID_REUSED", "This offer was already sent with other terms.")
-    return OfferResult(offer, _waiting(offer.thread_id))
+def default_valid_until(terms: list[Terms], now: datetime) -> datetime:
+    """A week, or until the start if that is earlier."""
+    return min(now + DEFAULT_VALIDITY, _latest_validity(terms, now))
 
 
-@transaction.atomic
-def decline_offer(user: User, *, offer_id: str) -> OfferResult:
-    return _close(user, _access(user, offer_id), DECLINED)
+def find_validity_error(until: datetime, terms: list[Terms]) -> str:
+    """The error as a sentence, or empty."""
+    now = timezone.now()
+    if until <= now:
+        return "Choose a time in the future."
+    if until > _latest_validity(terms, now):
+        return "Choose a time before the start, at most 90 days ahead."
+    return ""
 
 
-@transaction.atomic
-def withdraw_offer(user: User, *, offer_id: str) -> OfferResult:
-    return _close(user, _access(user, offer_id), WITHDRAWN)
+def _latest_validity(terms: list[Terms], now: datetime) -> datetime:
+    """The start does not limit a change of a booking that has already started."""
+    starts = [each.starts_at for each in terms if each.starts_at > now]
+    return min([now + MAX_VALIDITY, *starts])
 
 
-def _close(user: User, offer: Offer, status: str) -> OfferResult:
-    if not _answer(user, offer, status):
-        return OfferResult(offer, _waiting(offer.thread_id))
-    if offer.changes is not None:
-        action = WITHDRAW_CHANGE if status == WITHDRAWN else DECLINE_CHANGE
-        check_status(Leg.objects.select_for_update().get(pk=offer.changes_id), action)
-    word = "withdrew" if status == WITHDRAWN else "declined"
-    text = f"{user.display_name} {word} the offer: {offer.title}."
-    return OfferResult(
-        offer, [record_change(offer.thread_id, by=user, key=f"{offer.id}:{status}", text=text)]
-    )
-
-
-@transaction.atomic
-def accept_offer(user: User, *, offer_id: str) -> OfferResult:
-    """Books all legs, issues their contracts and binds the thread in one transaction."""
-    offer = _access(user, offer_id)
-    if not _answer(user, offer, ACCEPTED):
-        return OfferResult(offer, _waiting(offer.thread_id))
-    if offer.changes is not None:
-        return OfferResult(
-            offer, change_leg(offer.changes, Terms.from_json(offer.terms[0]), by=user)
-        )
+def book_offer(offer: Offer, *, by: User) -> list[Leg]:
+    """Books all legs, issues their contracts and binds the thread. The caller has locked the
+    seller and the open offers and cards of the thread."""
     terms = [Terms.from_json(stored) for stored in offer.terms]
     for each in terms:
-        _check_can_be_booked(offer, each, user)
+        _check_can_be_booked(offer, each, by)
     legs = [_book(offer, each) for each in terms]
-    text = f"{user.display_name} accepted the offer: {offer.title}, {price_of(offer)}."
-    # This locks the dossier, so that concurrent acceptances run one after the other.
-    entry = record_change(offer.thread_id, by=user, key=f"{offer.id}:accepted", text=text)
-    _bind(Dossier.objects.get(pk=offer.thread_id), offer, legs)
-    return OfferResult(offer, [entry, *close_alternatives(offer, by=user)])
-
-
-def _lock_offers(offer_id: str) -> None:
-    """Lock order, to avoid deadlocks: seller, open offers of the thread by id, then legs and
-    cards."""
-    found = Offer.objects.filter(pk=offer_id).values_list("seller_id", "thread_id").first()
-    if found is None:
-        return
-    seller_id, thread_id = found
-    lock_seller(seller_id)
-    offers = Offer.objects.filter(Q(thread_id=thread_id, status=PENDING) | Q(pk=offer_id))
-    list(offers.select_for_update(of=("self",)).order_by("id").values_list("id"))
+    _bind(Dossier.objects.select_for_update().get(pk=offer.thread_id), offer, legs)
+    return legs
 
 
 def _check_can_be_booked(offer: Offer, terms: Terms, user: User) -> None:
     wrong = find_date_error(terms.times)
     if wrong:
-        raise Refusal("ACTION_INVALID_STATE", wrong, hint="Decline it and ask for another time.")
+        raise Refusal("ACTION_INVALID_STATE", wrong, hint="Suggest another time.")
     check_is_available(offer.seller, terms.times, asked_by=user)
-
-
-def _access(user: User, offer_id: str) -> Offer:
-    _lock_offers(offer_id)
-    offer = Offer.objects.select_for_update().filter(pk=offer_id).first()
-    if offer is None or user.id not in (offer.buyer_id, offer.seller_id):
-        raise not_found("offer")
-    return offer
-
-
-def _answer(user: User, offer: Offer, status: str) -> bool:
-    """Stores the answer. Returns False for a repeat of the same answer."""
-    rightful = offer.proposed_by_id if status == WITHDRAWN else offer.answers
-    if user.id != rightful:
-        raise Refusal("ACTION_FORBIDDEN", NOT_YOUR_DECISION)
-    if offer.status == status:
-        return False
-    if offer.status != PENDING:
-        raise Refusal("ACTION_INVALID_STATE", f"This offer was already {ANSWERED[offer.status]}.")
-    offer.status, offer.answered_by, offer.answered_at = status, user, timezone.now()
-    offer.save()
-    return True
 
 
 def _book(offer: Offer, terms: Terms) -> Leg:
@@ -241,15 +127,13 @@ def change_leg(leg: Leg, terms: Terms, *, by: User, key: str = "") -> list[Outbo
     check_status(leg, CHANGE)
     if terms.times != _times_of(leg):
         _check_can_be_moved(leg, terms, by)
-    lock_changes(leg)
     for name, value in asdict(terms).items():
         setattr(leg, name, value)
     leg.save()
     version = issue_version(leg)
     text = f"The booking was changed: {leg.service}. You both need to sign version "
     text += f"{version.number} of the contract."
-    key = key or f"{leg.id}:version:{version.number}"
-    return [*record_leg_change(leg, by=by, key=key, text=text), *close_changes(leg, by=by, key=key)]
+    return record_leg_change(leg, by=by, key=key or f"{leg.id}:version:{version.number}", text=text)
 
 
 def _check_can_be_moved(leg: Leg, terms: Terms, by: User) -> None:
@@ -257,9 +141,3 @@ def _check_can_be_moved(leg: Leg, terms: Terms, by: User) -> None:
     if wrong:
         raise Refusal("ACTION_INVALID_STATE", wrong, hint="Suggest another time.")
     check_is_available(leg.seller, terms.times, asked_by=by, leg=leg)
-
-
-def _waiting(thread_id: str) -> list[OutboxEntry]:
-    """For a repeat: what the first attempt may have left undone."""
-    waiting = OutboxEntry.objects.filter(kind="booking", done_at__isnull=True)
-    return list(waiting.filter(payload__thread=thread_id).order_by("id"))

@@ -42,6 +42,8 @@ class TransitionContext:
     extra_text: str = ""
     waits_for: list[str] | None = None
     entries: list[OutboxEntry] = field(default_factory=list)
+    # Cards that the transition `supersede` closes as a consequence.
+    superseded: list[Card] = field(default_factory=list)
 
     @property
     def booking(self) -> Leg:
@@ -69,6 +71,8 @@ class Transition:
     next_type: str = ""
     # Closes the card in any target state.
     closes: bool = False
+    # Whether a system message tells about it. The card itself always does.
+    is_announced: bool = True
 
 
 def accept(
@@ -107,7 +111,7 @@ class CardType:
     proposal: type[BaseModel]
     transitions: tuple[Transition, ...]
     # Builds the stored payload. Amounts are computed here, never taken from the input.
-    build_payload: Callable[[Leg, Any, User], Payload]
+    build_payload: Callable[[Any, Any, User], Payload]
     # One line for inboxes, search and system messages.
     summary: Callable[[Payload], str]
     # Values for its template.
@@ -120,7 +124,10 @@ class CardType:
     # No one can send messages in the thread while it is open.
     is_hold: bool = False
     # The deadline, for types with a deadline transition.
-    due: Callable[[Leg, Payload, datetime], datetime] | None = None
+    due: Callable[[Any, Payload, datetime], datetime] | None = None
+    due_label: str = "reply by"
+    # The system message a day before the deadline; `what` is filled in.
+    warning: str = ""
     # The users who have to act first, where no single role describes them.
     initially_awaited: Callable[[Leg, Payload], list[str]] | None = None
     # Minimum and maximum number of files.
@@ -139,6 +146,12 @@ class CardType:
     propose_label: str = "Propose"
     # Shown to its author for review before it is sent.
     needs_review: bool = False
+
+    # The label of a card, where it depends on its content.
+    label_for: Callable[[Payload], str] | None = None
+
+    def get_label(self, payload: Payload) -> str:
+        return self.label_for(payload) if self.label_for else self.label
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Proposes cards, in one SQL transaction with checks of role, status and idempotency key."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,13 +16,26 @@ from contracts.cards.deadlines import is_paused
 from contracts.cards.locks import lock_leg
 from contracts.cards.payloads import check_files, content_hash, parse_input
 from contracts.cards.steps import CardResult, list_unprocessed_entries, queue_update, record_step
+from contracts.cards.superseding import OFFER
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.cards import Card
 from contracts.refusals import not_found
+from contracts.schedule import lock_seller
 from core.refusals import Refusal
 
 PROPOSED = "propose"
+WARNED_BEFORE = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class CardSubject:
+    """What a card is about. Only an offer of a new booking has no leg."""
+
+    thread_id: str
+    buyer: User
+    seller: User
+    leg: Leg | None
 
 
 @transaction.atomic
@@ -48,10 +62,25 @@ def propose(
         return _repeat(before, kind, content_hash(proposal))
     check_can_propose(kind, user, leg)
     check_files(kind, files)
-    done = create_card(kind, leg, user, key, proposal, files=files)
+    subject = CardSubject(thread_id, leg.buyer, leg.seller, leg)
+    done = create_card(kind, subject, user, key, proposal, files=files)
     if on_created:
         on_created(done.card)
     return done
+
+
+@transaction.atomic
+def propose_offer(
+    user: User, *, thread_id: str, buyer: User, seller: User, key: str, given: dict[str, Any]
+) -> CardResult:
+    """Proposes new bookings. A change of a booking is proposed by `propose`."""
+    lock_seller(seller.id)
+    kind = TYPES[OFFER]
+    proposal = parse_input(kind.proposal, given)
+    before = Card.objects.filter(proposed_by=user, key=key).first()
+    if before is not None:
+        return _repeat(before, kind, content_hash(proposal))
+    return create_card(kind, CardSubject(thread_id, buyer, seller, None), user, key, proposal)
 
 
 def get_card_type(name: str) -> CardType:
@@ -82,43 +111,50 @@ def _repeat(card: Card, kind: CardType, proposal_hash: str) -> CardResult:
 
 def create_card(
     kind: CardType,
-    leg: Leg,
+    subject: CardSubject,
     user: User,
     key: str,
     proposal: BaseModel,
     counters: Card | None = None,
     files: Sequence[dict[str, Any]] = (),
 ) -> CardResult:
-    now = timezone.now()
-    payload = kind.build_payload(leg, proposal, user)
+    payload = kind.build_payload(subject.leg, proposal, user)
     if files:
         payload["files"] = list(files)
     if counters is not None and counters.type == kind.name:
         payload["round"] = counters.payload.get("round", 1) + 1
     card = Card(
         type=kind.name,
-        thread_id=leg.thread_id,
-        leg=leg,
-        buyer=leg.buyer,
-        seller=leg.seller,
+        thread_id=subject.thread_id,
+        leg=subject.leg,
+        buyer=subject.buyer,
+        seller=subject.seller,
         proposed_by=user,
         key=key,
         seal=content_hash(proposal),
         payload=payload,
-        state=kind.first,
         counters=counters,
-        created_at=now,
-        due_at=round_up_to_minute(kind.due(leg, payload, now)) if kind.due else None,
     )
+    return store_card(kind, card, proposal)
+
+
+def store_card(kind: CardType, card: Card, proposal: BaseModel) -> CardResult:
+    """Stores a new card in its first state, with its deadline, its first step and its effect."""
+    now, leg, user = timezone.now(), card.leg, card.proposed_by
+    card.state, card.created_at = kind.first, now
+    card.due_at = round_up_to_minute(kind.due(leg, card.payload, now)) if kind.due else None
     if card.due_at and is_paused(card.thread_id):
         card.stopped_at = now
-    if kind.initially_awaited:
-        card.waits_for = kind.initially_awaited(leg, payload)
+    if card.due_at and card.due_at <= now + WARNED_BEFORE:
+        # Both parties see the deadline on the new card.
+        card.warned_at = now
+    if kind.initially_awaited and leg:
+        card.waits_for = kind.initially_awaited(leg, card.payload)
     else:
         card.waits_for = list_users_with_role(kind.waits[kind.first], card)
     card.save(force_insert=True)
     context = TransitionContext(card, leg, user, proposal, now, card.state)
-    record_step(card, "", PROPOSED, context, key, "")
+    record_step(card, "", PROPOSED, context, card.key, "")
     # The card's entry comes before those of its effect: a hold would postpone it.
     entries = [queue_update(card, user, "")]
     if kind.effect:

@@ -25,7 +25,7 @@ from contracts.cards.card_type import (
 from contracts.cards.deadlines import refresh_card
 from contracts.cards.locks import access_card, lock_card
 from contracts.cards.payloads import check_files, parse_input
-from contracts.cards.proposals import create_card, round_up_to_minute
+from contracts.cards.proposals import CardSubject, create_card, round_up_to_minute
 from contracts.cards.steps import (
     CardResult,
     get_step_text,
@@ -33,9 +33,10 @@ from contracts.cards.steps import (
     queue_update,
     record_step,
 )
+from contracts.cards.superseding import SUPERSEDE
 from contracts.cards.types import TYPES
-from contracts.models import Leg
-from contracts.models.bookings import CANCELLED, COMPLETED
+from contracts.models import Leg, Offer
+from contracts.models.bookings import CANCELLED, COMPLETED, PENDING
 from contracts.models.cards import Card, CardStep
 from contracts.refusals import NOT_YOUR_DECISION
 from core.outbox.models import OutboxEntry
@@ -112,6 +113,10 @@ def _apply(
         entries += following.entries
         if on_created:
             on_created(following.card)
+    if not transition.is_announced:
+        # After the message of the next card, which also updates the pending actions.
+        entries.append(refresh_card(card))
+    entries += _close_superseded(card, context)
     if leg is not None and leg.status in FINAL_STATUSES:
         entries += _end_others(card, leg, context)
     return CardResult(card, entries)
@@ -125,6 +130,8 @@ def _store_step(transition: Transition, context: TransitionContext, key: str) ->
     _store(card, kind, context, transition)
     text = _make_text(transition, kind, context) + context.extra_text
     record_step(card, from_state, transition.name, context, key, text)
+    if not transition.is_announced:
+        return context.entries
     return [queue_update(card, context.by, text, by_staff=transition.by == STAFF), *context.entries]
 
 
@@ -140,6 +147,15 @@ def _store(card: Card, kind: CardType, context: TransitionContext, transition: T
     if not card.is_open or deadline is None or card.state not in deadline.sources:
         card.due_at = card.stopped_at = None
     card.save()
+    if card.offer_id is not None:
+        _answer_offer(card, context)
+
+
+def _answer_offer(card: Card, context: TransitionContext) -> None:
+    """The only place that changes the status of an offer."""
+    pending = Offer.objects.filter(pk=card.offer_id, status=PENDING)
+    if not pending.update(status=card.state, answered_by=context.by, answered_at=context.at):
+        raise Refusal("ACTION_INVALID_STATE", "This offer was already answered.")
 
 
 def _create_next(
@@ -148,10 +164,10 @@ def _create_next(
     """Creates the next card of the chain. Its key is unique to this version of the card."""
     assert context.by is not None
     check_files(kind, files)
-    key = f"{context.card.id}:{context.card.version}"
-    return create_card(
-        kind, context.booking, context.by, key, context.given, counters=context.card, files=files
-    )
+    card = context.card
+    subject = CardSubject(card.thread_id, card.buyer, card.seller, context.leg)
+    key = f"{card.id}:{card.version}"
+    return create_card(kind, subject, context.by, key, context.given, counters=card, files=files)
 
 
 def _check(
@@ -232,6 +248,19 @@ def _postpone(card_id: str) -> None:
         card.due_at = round_up_to_minute(timezone.now() + DEADLINE_RETRY)
         card.save(update_fields=["due_at"])
         refresh_card(card)
+
+
+def _close_superseded(card: Card, context: TransitionContext) -> list[OutboxEntry]:
+    """Closes the other offers for the same work. The system message about `card` comes first and
+    updates the pending actions."""
+    entries = []
+    for other in context.superseded:
+        transition = TYPES[other.type].find_transition(SUPERSEDE)
+        assert transition is not None
+        closing = TransitionContext(other, context.leg, context.by, None, context.at, transition.to)
+        entries += _store_step(transition, closing, f"{card.id}:{card.version}")
+        entries.append(refresh_card(other))
+    return entries
 
 
 def _end_others(card: Card, leg: Leg, context: TransitionContext) -> list[OutboxEntry]:

@@ -7,9 +7,14 @@ from accounts.models import User
 from contracts.models.fields import CURRENCIES, MAX_CENTS, currency, one_of, record_id, thread
 
 PENDING, ACCEPTED, DECLINED, WITHDRAWN = "pending", "accepted", "declined", "withdrawn"
+# Replaced by another offer of the same negotiation.
+COUNTERED = "countered"
+EXPIRED = "expired"
 # Closed because another offer for the same work was accepted.
 SUPERSEDED = "superseded"
-OFFER_STATES = (PENDING, ACCEPTED, DECLINED, WITHDRAWN, SUPERSEDED)
+OFFER_STATES = (PENDING, ACCEPTED, DECLINED, WITHDRAWN, COUNTERED, EXPIRED, SUPERSEDED)
+# States that no user chose, so that they may have no author.
+CLOSED_BY_SYSTEM = (EXPIRED, SUPERSEDED)
 BOOKED, COMPLETED, CANCELLED, ON_HOLD = "booked", "completed", "cancelled", "on_hold"
 LEG_STATES = (BOOKED, COMPLETED, CANCELLED, ON_HOLD)
 FLEXIBLE, MODERATE, STRICT = "flexible", "moderate", "strict"
@@ -36,7 +41,10 @@ class BookingGroup(models.Model):
 
 
 class Offer(models.Model):
-    """Proposed terms for one or several new legs, or new terms for an existing leg."""
+    """Proposed terms for one or several new legs, or new terms for an existing leg.
+
+    Its card (`card`) is what users answer; `status` is changed only by the card's transitions.
+    """
 
     id = record_id("ofr")
     thread_id = thread()
@@ -51,6 +59,8 @@ class Offer(models.Model):
     changes = models.ForeignKey(
         "Leg", models.PROTECT, null=True, blank=True, related_name="proposed_changes"
     )
+    # Null for offers from before they expired.
+    valid_until = models.DateTimeField(null=True, blank=True)
     status = models.CharField(max_length=10, default=PENDING)
     created_at = models.DateTimeField(auto_now_add=True)
     answered_by = models.ForeignKey(
@@ -70,7 +80,12 @@ class Offer(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(status=PENDING, answered_at__isnull=True, answered_by__isnull=True)
-                | Q(~Q(status=PENDING), answered_at__isnull=False, answered_by__isnull=False),
+                | Q(
+                    ~Q(status__in=(PENDING, *CLOSED_BY_SYSTEM)),
+                    answered_at__isnull=False,
+                    answered_by__isnull=False,
+                )
+                | Q(status__in=CLOSED_BY_SYSTEM, answered_at__isnull=False),
                 name="an_answer_has_a_time_and_a_person",
             ),
             one_of("status", OFFER_STATES, "an_offer_is_in_a_known_state"),

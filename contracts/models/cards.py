@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import User
-from contracts.models.bookings import Leg
+from contracts.models.bookings import Leg, Offer
 from contracts.models.fields import record_id, thread
 
 
@@ -18,6 +18,8 @@ class Card(models.Model):
     type = models.CharField(max_length=12)
     thread_id = thread()
     leg = models.ForeignKey(Leg, models.PROTECT, null=True, blank=True, related_name="cards")
+    # The record of the terms, for a card of type `offer`.
+    offer = models.OneToOneField(Offer, models.PROTECT, null=True, blank=True, related_name="card")
     buyer = models.ForeignKey(User, models.PROTECT, related_name="cards_as_buyer")
     seller = models.ForeignKey(User, models.PROTECT, related_name="cards_as_seller")
     proposed_by = models.ForeignKey(User, models.PROTECT, related_name="cards_proposed")
@@ -33,6 +35,8 @@ class Card(models.Model):
     # The deadline, and since when it is paused.
     due_at = models.DateTimeField(null=True, blank=True)
     stopped_at = models.DateTimeField(null=True, blank=True)
+    # When both parties were warned of the deadline.
+    warned_at = models.DateTimeField(null=True, blank=True)
     # The card that this one answers.
     counters = models.OneToOneField(
         "self", models.PROTECT, null=True, blank=True, related_name="countered_by"

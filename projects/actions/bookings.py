@@ -4,19 +4,24 @@ Each action stores the record in SQL and then processes its outbox entries, whic
 in DynamoDB. If that fails, the relay retries it later; the result for the user is the same.
 """
 
-from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from accounts.models import User
-from contracts.actions import documents, groups, manifests, offers, payments
-from contracts.cards import transitions
+from contracts.actions import documents, groups, manifests, payments
+from contracts.cards import proposals, transitions
+from contracts.cards.locks import access_card
+from contracts.cards.superseding import OFFER
+from contracts.cards.types import TYPES
+from contracts.cards.types.offer import OfferInput
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
-from contracts.queries import access_leg, access_offer, access_receipt
+from contracts.queries import access_leg, access_offer, access_receipt, find_offer_card
 from contracts.refusals import not_found
 from contracts.terms import Terms
 from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
+from projects.actions.cards import transition_card
 from threads import cache, policy
 from threads.cache import CachedThread
 from threads.permissions import check_can_write, check_not_held
@@ -30,24 +35,63 @@ def make_offer(
     title: str,
     currency: str,
     terms: list[Terms],
+    valid_until: datetime | None = None,
     changes: str = "",
 ) -> Offer:
+    """Offers new bookings, or new terms for the booking `changes`."""
     cached, leg = _check_offer(user, thread_id, title, terms, changes)
-    buyer_id, seller_id = leg.parties if leg else (cached.thread.buyer_id, cached.thread.seller_id)
-    people = User.objects.in_bulk([buyer_id, seller_id])
-    done = offers.make_offer(
-        user,
-        thread_id=thread_id,
-        buyer=people[buyer_id],
-        seller=people[seller_id],
-        key=key,
-        title=title,
-        currency=currency,
-        terms=terms,
-        changes=leg,
-    )
+    given = offer_input(title, currency, terms, valid_until)
+    if leg is not None:
+        done = proposals.propose(
+            user, type_name=OFFER, thread_id=thread_id, leg_id=leg.id, key=key, given=given
+        )
+    else:
+        thread = cached.thread
+        people = User.objects.in_bulk([thread.buyer_id, thread.seller_id])
+        done = proposals.propose_offer(
+            user,
+            thread_id=thread_id,
+            buyer=people[thread.buyer_id],
+            seller=people[thread.seller_id],
+            key=key,
+            given=given,
+        )
     process_now(done.entries)
-    return done.offer
+    return _offer_of(done.card)
+
+
+def counter_offer(
+    user: User,
+    *,
+    card_id: str,
+    version: int,
+    key: str,
+    title: str,
+    currency: str,
+    terms: list[Terms],
+    valid_until: datetime | None = None,
+) -> Offer:
+    """Replaces an open offer by another one."""
+    card = access_card(user, card_id)
+    _check_offer(user, card.thread_id, title, terms, card.leg_id or "")
+    given = offer_input(title, currency, terms, valid_until)
+    transition_card(
+        user, card_id=card_id, transition="counter", version=version, key=key, given=given
+    )
+    return _offer_of(Card.objects.select_related("offer").get(counters=card_id))
+
+
+def offer_input(
+    title: str, currency: str, terms: list[Terms], valid_until: datetime | None
+) -> dict[str, Any]:
+    """The terms as the card type takes them."""
+    parts = [each.to_json() for each in terms]
+    return {"title": title, "currency": currency, "terms": parts, "valid_until": valid_until}
+
+
+def _offer_of(card: Card) -> Offer:
+    assert card.offer is not None
+    return card.offer
 
 
 def review_offer(
@@ -57,11 +101,13 @@ def review_offer(
     title: str,
     currency: str,
     terms: list[Terms],
+    valid_until: datetime | None = None,
     changes: str = "",
 ) -> None:
     """Runs the checks of `make_offer` without storing an offer."""
     _, leg = _check_offer(user, thread_id, title, terms, changes)
-    offers.check_terms(title, currency, terms, leg)
+    given = OfferInput(**offer_input(title, currency, terms, valid_until))
+    TYPES[OFFER].build_payload(leg, given, user)
 
 
 def _check_offer(
@@ -91,23 +137,32 @@ def _access_leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
 
 
 def accept_offer(user: User, *, offer_id: str) -> Offer:
-    return _answer(offers.accept_offer, user, offer_id)
+    return _answer(user, offer_id, "accept")
 
 
-def decline_offer(user: User, *, offer_id: str) -> Offer:
-    return _answer(offers.decline_offer, user, offer_id)
+def decline_offer(user: User, *, offer_id: str, reason: str = "") -> Offer:
+    return _answer(user, offer_id, "decline", reason=reason)
 
 
 def withdraw_offer(user: User, *, offer_id: str) -> Offer:
-    return _answer(offers.withdraw_offer, user, offer_id)
+    return _answer(user, offer_id, "withdraw")
 
 
-def _answer(action: Callable[..., offers.OfferResult], user: User, offer_id: str) -> Offer:
-    offer = access_offer(user, offer_id)
-    check_can_write(cache.reload(offer.thread_id), user.id)
-    done = action(user, offer_id=offer_id)
-    process_now(done.entries)
-    return done.offer
+def _answer(user: User, offer_id: str, transition: str, **given: str) -> Offer:
+    """Answers the current version of the card. A repeat of the same answer changes nothing."""
+    card = find_offer_card(access_offer(user, offer_id))
+    if card is None:
+        # Stored before offers had cards; the relay is about to add one.
+        raise Refusal("TRY_AGAIN")
+    changed = transition_card(
+        user,
+        card_id=card.id,
+        transition=transition,
+        version=card.version,
+        key=transition,
+        given=given,
+    )
+    return Offer.objects.get(pk=changed.offer_id)
 
 
 def sign_contract(user: User, *, document_id: str, number: int, **signature: Any) -> None:

@@ -12,7 +12,7 @@ from contracts.refusals import not_found
 from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
-from threads import cache
+from threads import cache, policy
 from threads.actions.attachments import MessageAttachments, collect_attachments
 from threads.actions.staff import lift_soft_block
 from threads.permissions import check_can_write
@@ -85,7 +85,10 @@ def transition_card(
         # Skipped for a repeat: the thread may have been locked since the first attempt.
         chosen = TYPES[card.type].find_transition(transition)
         despite_hold = chosen is not None and needs_staff(chosen.next_type)
-        check_can_write(cache.reload(card.thread_id), user.id, despite_hold=despite_hold)
+        cached = cache.reload(card.thread_id)
+        check_can_write(cached, user.id, despite_hold=despite_hold)
+        # Before a booking, the reason for declining an offer is under the policy, like messages.
+        policy.check_text(cached.thread, str((given or {}).get("reason", "")))
     attached = _attach(user, file_ids, card.thread_id)
     done = transitions.apply_transition(
         user,

@@ -29,7 +29,7 @@ def update_wording(summary: str) -> str:
 def list_card_problems(cached: CachedThread) -> Iterator[str]:
     thread = cached.thread
     cards = Card.objects.filter(thread_id=thread.id).select_related(
-        "counters", "buyer", "seller", "leg"
+        "counters", "buyer", "seller", "leg", "offer"
     )
     for card in cards:
         for problem in _wrong(card, cached):
@@ -37,6 +37,8 @@ def list_card_problems(cached: CachedThread) -> Iterator[str]:
 
 
 def _wrong(card: Card, cached: CachedThread) -> Iterator[str]:
+    if card.offer is not None and card.offer.status != card.state:
+        yield f"is {card.state}, but its offer is {card.offer.status}"
     if not card.message_id:
         yield "has no message in the thread"
         return

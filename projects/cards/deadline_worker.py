@@ -8,7 +8,7 @@ import threading
 import structlog
 from django.db import close_old_connections, connection
 
-from contracts.cards import deadlines
+from contracts.cards import deadlines, warnings
 from contracts.cards.locks import access_card
 from contracts.cards.transitions import apply_due_transition
 from core.outbox.processing import process_now
@@ -45,6 +45,23 @@ def _move(card_id: str) -> bool:
     return True
 
 
+def warn_of_deadlines() -> int:
+    """Returns how many cards got a warning. Those of a thread on hold wait until it is resumed."""
+    return sum(_warn(card_id) for card_id in warnings.list_cards_to_warn())
+
+
+def _warn(card_id: str) -> bool:
+    try:
+        if _holds(access_card(None, card_id).thread_id):
+            return False
+        entries = warnings.warn_of_deadline(card_id)
+    except Exception:
+        log.exception("card_warning_failed", card=card_id)
+        return False
+    process_now(entries)
+    return bool(entries)
+
+
 def _holds(thread_id: str) -> set[str]:
     """Reasons why the deadlines of a thread must be paused now."""
     thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
@@ -68,6 +85,7 @@ def run_deadlines(stop: threading.Event) -> None:
             close_old_connections()
             resume_stale_pauses()
             process_due_cards()
+            warn_of_deadlines()
         except Exception:
             log.exception("deadline_worker_failed")
         stop.wait(INTERVAL_SECONDS)

@@ -11,6 +11,7 @@ from contracts.cards.types import TYPES
 from contracts.models.cards import Card
 from core.outbox.handlers import Postponed
 from files.models import FileUse
+from projects.binding import bind_thread
 from projects.cards.rendering import make_card_action
 from projects.pending_actions import list_pending_actions
 from realtime.broadcast.delivery import publish
@@ -21,12 +22,12 @@ from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.transactions import Transaction, TransactionCancelled
-from threads.events import publish_message
+from threads.events import publish_message, publish_roster
 from threads.models import CardShadow, Message, Thread
 from threads.models.message import ACTION, PREVIEW_LENGTH, SYSTEM
 from threads.rendering.markdown import escape_markdown
 from threads.rendering.messages import render_message
-from threads.sending import NewMessage, RosterChange, append
+from threads.sending import Binding, NewMessage, RosterChange, append
 from threads.signals import thread_changed as changed
 
 
@@ -38,12 +39,14 @@ def handle_card(
     text: str,
     named: dict[str, str] | None = None,
     by_staff: bool = False,
+    binding: Binding | None = None,
 ) -> None:
-    """Stores the current state of a card. A staff decision is stored even in a locked thread."""
+    """Stores the current state of a card. A staff decision is stored even in a locked thread. The
+    system message also binds the thread to its booking."""
     message_id = _write_message(card_id, by_staff=by_staff)
     if version == 0:
         _refresh(card_id, message_id)
-    elif version > 1:
+    elif text:
         update = NewMessage(
             key,
             escape_markdown(text),
@@ -53,11 +56,11 @@ def handle_card(
             named=named,
         )
         update.by_staff = by_staff
-        _write_transition(card_id, message_id, update)
+        _write_transition(card_id, message_id, update, binding)
 
 
 def read_card(card_id: str) -> Card:
-    related = ("buyer", "seller", "proposed_by", "counters", "leg")
+    related = ("buyer", "seller", "proposed_by", "counters", "leg", "offer")
     return Card.objects.select_related(*related).get(pk=card_id)
 
 
@@ -101,7 +104,7 @@ def _write_message(card_id: str, *, by_staff: bool) -> str:
 
 def summary_of(card: Card) -> str:
     kind = TYPES[card.type]
-    return f"{kind.label}: {kind.summary(card.payload)}"
+    return f"{kind.get_label(card.payload)}: {kind.summary(card.payload)}"
 
 
 def _check_is_open(cached: CachedThread) -> None:
@@ -123,8 +126,13 @@ def _check_may_write(cached: CachedThread, card: Card) -> None:
 # --- A transition of it
 
 
-def _write_transition(card_id: str, message_id: str, update: NewMessage) -> None:
+def _write_transition(
+    card_id: str, message_id: str, update: NewMessage, binding: Binding | None
+) -> None:
+    is_binding = False
+
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
+        nonlocal is_binding
         if not update.by_staff:
             _check_is_open(cached)
         card = read_card(card_id)
@@ -133,17 +141,22 @@ def _write_transition(card_id: str, message_id: str, update: NewMessage) -> None
         def also(write: Transaction, _: Message) -> None:
             _write_with_message(write, cached, card, message_id, rev)
 
-        return replace(
+        message = replace(
             update,
             thread_changes={"rev": rev},
             waits=list_pending_actions(cached),
             extra_writes=also,
-        ), RosterChange()
+        )
+        message = bind_thread(message, binding, cached)
+        is_binding = message.binding is not None
+        return message, RosterChange()
 
     appended = append(read_card(card_id).thread_id, plan)
     publish_message(appended)
     if appended.is_new:
         publish_card(appended.cached, message_id)
+        if is_binding:
+            publish_roster(appended.cached, [])
 
 
 def _refresh(card_id: str, message_id: str) -> None:

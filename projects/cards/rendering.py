@@ -1,6 +1,7 @@
 """The view of a card in a thread. The fragment is the same for every viewer: parts for one user
 carry that user's id, and the page or the browser shows or hides them."""
 
+from datetime import datetime
 from typing import Any
 
 from contracts import status
@@ -9,6 +10,7 @@ from contracts.cards.steps import get_step_text
 from contracts.cards.types import TYPES
 from contracts.models.bookings import ON_HOLD
 from contracts.models.cards import Card
+from contracts.money import format_amount
 from contracts.status import is_allowed
 from projects.cards.gallery import list_card_images
 from threads.cache import CachedThread
@@ -33,6 +35,7 @@ TONES = {
 STATE_LABELS = {
     "auto_accepted": "accepted automatically",
     "countered": "replaced",
+    "superseded": "closed",
     "voided": "void",
 }
 UNKNOWN_LABEL, UNKNOWN_ICON = "Action", "info"
@@ -103,12 +106,14 @@ def make_card_view(action: dict[str, Any], cached: CachedThread) -> dict[str, An
         return _unknown(action)
     return {
         **action,
-        "label": kind.label,
+        "label": kind.get_label(action["payload"]),
         "icon": kind.icon,
+        "due_label": kind.due_label,
         "template": f"projects/cards/{kind.name}.html",
         "what": kind.summary(action["payload"]),
         "shown": kind.show(action["payload"]),
         **_files(kind, action["payload"]),
+        "earlier": _earlier(action["payload"], cached),
         "word": get_state_label(action["state"]),
         "tone": TONES.get(action["state"], ""),
         "proposer": cached.get_person(action["by"])["name"],
@@ -117,6 +122,19 @@ def make_card_view(action: dict[str, Any], cached: CachedThread) -> dict[str, An
         "moment": keys.parse_iso(action["at"]) if action["at"] else None,
         "buttons": _buttons(kind, action),
     }
+
+
+def _earlier(payload: dict[str, Any], cached: CachedThread) -> list[dict[str, Any]]:
+    """Earlier offers of the same negotiation, the latest first."""
+    return [
+        each
+        | {
+            "name": cached.get_person(each["by"])["name"],
+            "amount": format_amount(each["price"], each.get("currency", payload["currency"])),
+            "moment": datetime.fromisoformat(each["at"]),
+        }
+        for each in reversed(payload.get("earlier", []))
+    ]
 
 
 def _unknown(action: dict[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from accounts.models import Block, User
-from contracts.models import Dossier
+from contracts.models import Dossier, Offer
 from core.outbox.claims import pending
 from projects.panel.rebuild import list_differences
 from threads.dynamodb import keys
@@ -20,6 +20,14 @@ def compare_threads() -> Iterator[str]:
     for thread_id in Dossier.objects.order_by("pk").values_list("pk", flat=True).iterator():
         for problem in list_differences(thread_id):
             yield f"{thread_id}: {problem}"
+
+
+def compare_offers() -> Iterator[str]:
+    """The status of an offer is the state of its card."""
+    offers = Offer.objects.filter(card__isnull=False).exclude(status=F("card__state"))
+    for offer in offers.select_related("card").order_by("pk").iterator():
+        card = offer.card
+        yield f"{offer.id}: is {offer.status}, but its card {card.id} is {card.state}"
 
 
 def compare_profiles() -> Iterator[str]:

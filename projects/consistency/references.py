@@ -8,6 +8,7 @@ from accounts.models import Block, User
 from contracts.models import BookingGroup, Card, Dossier, Leg, Offer
 from contracts.models.bookings import PENDING
 from contracts.queries import list_unsigned
+from core.ids import is_id
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many
 from threads.models import (
@@ -192,7 +193,8 @@ def _existing(rows: Any, wanted: set[str]) -> set[str]:
 
 
 def _is_open(wait: PendingAction) -> bool:
-    if wait.type == "offer":
+    if is_id("ofr", wait.what):
+        # From before offers had cards.
         return Offer.objects.filter(pk=wait.what, status=PENDING).exists()
     if wait.type == "contract":
         return any(version.document_id == wait.what for version, _ in list_unsigned(wait.thread_id))

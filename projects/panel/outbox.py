@@ -8,6 +8,7 @@ from typing import Any
 from core.outbox.claims import extend
 from core.outbox.handlers import Postponed
 from core.outbox.models import OutboxEntry
+from projects.binding import bind_thread
 from projects.cards.outbox import handle_card
 from projects.panel.groups import open_group_thread
 from projects.panel.record_tabs import ThreadRecords, read_records
@@ -20,8 +21,6 @@ from threads.models.message import PREVIEW_LENGTH, SYSTEM
 from threads.rendering.markdown import escape_markdown
 from threads.sending import NewMessage, NothingToDo, RosterChange, append
 
-PANEL_OPENED = "The project panel is open."
-
 
 def handle_booking(entry: OutboxEntry) -> None:
     thread_id = entry.payload["thread"]
@@ -32,7 +31,11 @@ def handle_booking(entry: OutboxEntry) -> None:
     if card is not None:
         by_staff = entry.payload.get("by_staff", False)
         handle_card(
-            card["id"], version=card["version"], by_staff=by_staff, **_message_fields(entry)
+            card["id"],
+            version=card["version"],
+            by_staff=by_staff,
+            binding=records.binding,
+            **_message_fields(entry),
         )
     elif cache.load(thread_id) is None:
         open_group_thread(records, **_message_fields(entry))
@@ -55,23 +58,18 @@ def _append_message(
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         if cached.thread.is_locked or cached.thread.soft_block:
             raise Postponed
-        binding = records.binding
-        if binding is not None and binding.holds(cached.thread):
-            binding = None
-        body = " ".join(filter(None, [text, PANEL_OPENED if binding else ""]))
-        if not body:
-            raise NothingToDo
         message = NewMessage(
             client_id=key,
-            body=escape_markdown(body),
-            preview=body[:PREVIEW_LENGTH],
+            body=escape_markdown(text),
+            preview=text[:PREVIEW_LENGTH],
             type=SYSTEM,
             named=named,
-            binding=binding,
             waits=list_pending_actions(cached),
-            # Without PANEL_OPENED: a repeat no longer binds the thread but is the same message.
             hashed_text=text,
         )
+        message = bind_thread(message, records.binding, cached)
+        if not message.body:
+            raise NothingToDo
         return message, RosterChange()
 
     try:

@@ -48,6 +48,7 @@ class ThreadRecords:
 
     dossier: Dossier
     legs: list[Leg]
+    # Offers without a card.
     offers: list[Offer]
     proofs: list[TabUse]
     cards: list[Card] = field(default_factory=list)
@@ -77,7 +78,9 @@ def read_records(thread_id: str) -> ThreadRecords | None:
     dossier = find_dossier(thread_id)
     if dossier is None:
         return None
-    offers = Offer.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
+    # From before offers had cards.
+    offers = Offer.objects.filter(thread_id=thread_id, card__isnull=True)
+    offers = offers.order_by("-created_at", "-id")
     cards = Card.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
     closed = cards.filter(is_open=False)[:MAX_CLOSED]
     is_open = cards.filter(is_open=True)

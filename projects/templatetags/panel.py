@@ -5,10 +5,10 @@ from datetime import datetime
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from contracts import money
-from core.time_zones import local_time
+from core.time_zones import local_time, zone_of
 from threads.rendering.labels import day_label, time_label
 
 register = template.Library()
@@ -20,6 +20,28 @@ def moment(at: datetime) -> SafeString:
     local = local_time(at, timezone.get_current_timezone())
     label = f"{day_label(local.date(), timezone.localdate())}, {time_label(local)}"
     return format_html('<time datetime="{}" data-moment>{}</time>', at.isoformat(), label)
+
+
+@register.simple_tag
+def own_times(when: dict[str, str]) -> SafeString:
+    """Times in the viewer's time zone, hidden where they are the same in the zone of the place.
+    Browsers set them in pushed fragments, which are in UTC."""
+    start, end = (datetime.fromisoformat(when[name]) for name in ("starts_at", "ends_at"))
+    viewer, place = timezone.get_current_timezone(), zone_of(when["time_zone"])
+    first, last = local_time(start, viewer), local_time(end, viewer)
+    is_same = first.replace(tzinfo=None) == local_time(start, place).replace(tzinfo=None)
+    until = time_label(last)
+    if first.date() != last.date():
+        until = f"{day_label(last.date(), timezone.localdate())}, {until}"
+    label = f"{day_label(first.date(), timezone.localdate())}, {time_label(first)} to {until}"
+    return format_html(
+        '<time class="soft" datetime="{}" data-end="{}" data-own-time="{}"{}>{} your time</time>',
+        start.isoformat(),
+        end.isoformat(),
+        when["time_zone"],
+        mark_safe(" hidden") if is_same else "",
+        label,
+    )
 
 
 @register.filter

@@ -21,6 +21,7 @@ from contracts.cards.locks import access_card
 from contracts.cards.proposals import check_can_propose, get_card_type
 from contracts.cards.review import Review, review
 from contracts.cards.steps import get_step_text
+from contracts.cards.superseding import OFFER
 from contracts.cards.types import TYPES
 from contracts.labels import label_legs
 from contracts.models import Card, Leg
@@ -31,10 +32,11 @@ from core.refusals import Refusal
 from projects.actions.cards import propose_card, transition_card
 from projects.cards.gallery import list_card_images, list_selectable_images
 from projects.cards.rendering import get_state_label, make_card_action, make_card_view
+from projects.views.card_links import card_url, redirect_to_card
+from projects.views.offers import show_counter_form
 from threads import queries
 from threads.forms import MAX_ATTACHMENTS
 from threads.models.packs import allow_placeholders
-from threads.rendering.messages import message_url
 from threads.views.files import upload_files
 
 MAX_KEY_CHARS = 64
@@ -51,6 +53,8 @@ ROW_FIELDS = ("title", "unit", "note")
 def new(request: AuthenticatedRequest, thread_id: str, type_name: str) -> HttpResponse:
     queries.access_participants(request.user, thread_id)
     kind = get_card_type(type_name)
+    if kind.name == OFFER:
+        return redirect("projects:offer_new", thread_id)
     every_leg = list_legs_between(request.user, thread_id)
     legs = _open_to(kind, every_leg)
     wanted = request.POST.get("leg") or request.GET.get("leg") or (legs or every_leg)[0].id
@@ -89,7 +93,7 @@ def new(request: AuthenticatedRequest, thread_id: str, type_name: str) -> HttpRe
             raise
         shown = kind.defaults(leg) | given
         return _form(request, kind, leg, shown, legs=legs, refusal=refusal, uploaded=file_ids)
-    return _to_card(card)
+    return redirect_to_card(card)
 
 
 def _open_to(kind: CardType, legs: list[Leg]) -> list[Leg]:
@@ -118,7 +122,7 @@ def card(request: AuthenticatedRequest, card_id: str) -> HttpResponse:
         "reader": request.user.id,
         "steps": steps,
         "thread_id": found.thread_id,
-        "message_url": _message_url(found),
+        "message_url": card_url(found),
         "leg": found.leg,
         "chain": [
             {
@@ -141,6 +145,8 @@ def transition(request: AuthenticatedRequest, card_id: str, transition_name: str
     chosen = kind.find_transition(transition_name)
     if chosen is None or not chosen.label:
         raise Refusal("THREAD_NOT_FOUND")
+    if found.type == OFFER and chosen.next_type:
+        return show_counter_form(request, found)
     given = _given(request)
     if request.method != "POST" or "more" in request.POST:
         if not has_role(chosen.by, request.user, found):
@@ -191,7 +197,7 @@ def transition(request: AuthenticatedRequest, card_id: str, transition_name: str
         )
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"state": changed.state, "version": changed.version})
-    return _to_card(changed)
+    return redirect_to_card(changed)
 
 
 def _review(
@@ -367,18 +373,6 @@ def _version(request: AuthenticatedRequest) -> int:
     if not version.isdecimal() or not version.isascii() or len(version) > 9:
         raise Refusal("BAD_FRAME")
     return int(version)
-
-
-def _to_card(card: Card) -> HttpResponse:
-    card.refresh_from_db()
-    return redirect(_message_url(card))
-
-
-def _message_url(card: Card) -> str:
-    """The URL of the card's message, or of its own page before the message is stored."""
-    if card.message_id:
-        return message_url(card.thread_id, card.message_id)
-    return f"/cards/{card.id}/"
 
 
 @require_safe

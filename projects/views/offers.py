@@ -1,123 +1,84 @@
-"""Pages to make, view and answer offers."""
+"""Pages to make an offer and to suggest a change of one, shown in a dialog of the conversation."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
-from zoneinfo import ZoneInfo
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.http import AuthenticatedRequest
-from contracts.documents.clauses import format_moment
-from contracts.models import Leg
-from contracts.models.bookings import CANCELLATION, PENDING
-from contracts.money import format_amount
-from contracts.queries import access_leg, access_offer
-from contracts.status import CHANGE, is_allowed
+from contracts.actions.offers import default_valid_until, find_validity_error
+from contracts.cards.card_type import PENDING
+from contracts.models import Card, Leg, Offer
+from contracts.offer_view import compare_terms, show_offer
+from contracts.queries import access_leg, access_offer, find_offer_card
+from contracts.status import check_status, transition_action
 from contracts.terms import Terms, hash_terms
 from core.ids import is_id
 from core.locales import locale_of
 from core.refusals import Refusal
 from core.time_zones import zone_of
-from projects.actions.bookings import (
-    accept_offer,
-    decline_offer,
-    make_offer,
-    review_offer,
-    withdraw_offer,
-)
-from projects.forms import (
-    CANCELLATION_POLICY,
-    LegForms,
-    OfferForm,
-    default_leg_initial,
-    leg_initial,
-    terms_of,
-)
+from projects.actions.bookings import counter_offer, make_offer, offer_input, review_offer
+from projects.forms import LegForms, OfferForm, default_leg_initial, leg_initial, terms_of
+from projects.views.card_links import redirect_to_card
 from threads import queries
 from threads.cache import CachedThread
 from threads.models.packs import allow_placeholders
 
-ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdraw_offer}
+
+@dataclass(frozen=True)
+class OfferDraft:
+    """What the form is about: a new booking, a change of a booking, or a change of an offer."""
+
+    cached: CachedThread
+    zone: str
+    leg: Leg | None = None
+    card: Card | None = None
+
+    @property
+    def title(self) -> str:
+        return "Suggest a change" if self.leg or self.card else "Make an offer"
+
+    @property
+    def compared_with(self) -> dict[str, Any] | None:
+        """The terms that the new ones replace."""
+        if self.card is not None:
+            return self.card.payload
+        if self.leg is not None:
+            return offer_input(self.leg.offer.title, self.leg.currency, [_terms_of(self.leg)], None)
+        return None
+
+
+def _terms_of(leg: Leg) -> Terms:
+    return Terms(**{name: getattr(leg, name) for name in Terms.__dataclass_fields__})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def new(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
-    with allow_placeholders():
-        cached = queries.open_thread(request.user, thread_id).cached
+    cached = _open(request, thread_id)
     leg = _leg_to_change(request, thread_id)
     zone = leg.time_zone if leg else request.user.time_zone
-    # Times in the form are in the zone that the form names.
-    with timezone.override(zone_of(zone)):
-        return _new(request, cached, leg, zone)
+    return _show(request, OfferDraft(cached, zone, leg))
 
 
-def _new(
-    request: AuthenticatedRequest, cached: CachedThread, leg: Leg | None, zone: str
-) -> HttpResponse:
-    thread = cached.thread
-    first = leg_initial(leg) if leg else default_leg_initial(thread.subject, thread.city or "")
-    currency = leg.currency if leg else "EUR"
-    start = {"key": str(uuid4()), "title": thread.subject[:120], "currency": currency}
-    data = _with_one_more(request.POST) if request.method == "POST" else None
-    locale = {"locale": locale_of(request)}
-    form = OfferForm(data, initial=start)
-    legs = LegForms(data, initial=[first], form_kwargs=locale)
-    context = {"form": form, "legs": legs, "thread": thread, "zone": zone, "changes": leg}
-    context["other_name"] = _other_name(request, cached, leg)
-    if data is None or "more" in data:
-        return render(request, "projects/offer_new.html", context)
-    if not (form.is_valid() and legs.is_valid()):
-        return render(request, "projects/offer_new.html", context, status=400)
-    fields = form.cleaned_data | {"terms": terms_of(legs, zone), "changes": leg.id if leg else ""}
-    return _send(request, thread.id, fields, context)
+def show_counter_form(request: AuthenticatedRequest, card: Card) -> HttpResponse:
+    """The form of the transition `counter`, with the terms of the offer that it replaces."""
+    if card.state != PENDING and request.method != "POST":
+        return redirect_to_card(card)
+    if card.leg is not None:
+        check_status(card.leg, transition_action(card.type, "counter"))
+    zone = card.payload["terms"][0]["time_zone"]
+    return _show(request, OfferDraft(_open(request, card.thread_id), zone, card.leg, card))
 
 
-def _other_name(request: AuthenticatedRequest, cached: CachedThread, leg: Leg | None) -> str:
-    thread = cached.thread
-    buyer_id, seller_id = leg.parties if leg else (thread.buyer_id, thread.seller_id)
-    other_id = seller_id if request.user.id == buyer_id else buyer_id
-    return str(cached.get_person(other_id)["name"])
-
-
-def _send(
-    request: AuthenticatedRequest, thread_id: str, fields: dict[str, Any], context: dict[str, Any]
-) -> HttpResponse:
-    """Makes the offer if exactly these terms were reviewed; otherwise shows them for review."""
-    what = {name: value for name, value in fields.items() if name != "key"}
-    try:
-        terms_hash = hash_terms(fields["title"], fields["currency"], fields["terms"])
-        if request.POST.get("reviewed") == terms_hash:
-            offer = make_offer(request.user, thread_id=thread_id, **fields)
-            return redirect("projects:offer", offer.id)
-        review_offer(request.user, thread_id=thread_id, **what)
-    except Refusal as error:
-        context["refusal"] = error.as_dict(request.corr_id)
-        return render(request, "projects/offer_new.html", context, status=error.status)
-    context["review"] = _review(fields["terms"], fields["currency"]) | {"terms_hash": terms_hash}
-    return render(request, "projects/offer_new.html", context)
-
-
-def _review(terms: list[Terms], currency: str) -> dict[str, Any]:
-    total = sum(each.price_cents for each in terms)
-    return {
-        "legs": [_describe_terms(each, currency) for each in terms],
-        "total": format_amount(total, currency),
-    }
-
-
-def _with_one_more(posted: QueryDict) -> QueryDict:
-    """Adds one more part, if that button was pressed."""
-    data = posted.copy()
-    if "more" in data:
-        count = str(data.get("form-TOTAL_FORMS", ""))
-        is_count = count.isascii() and count.isdecimal() and len(count) < 4
-        data["form-TOTAL_FORMS"] = str(int(count) + 1) if is_count else "1"
-    return data
+def _open(request: AuthenticatedRequest, thread_id: str) -> CachedThread:
+    with allow_placeholders():
+        return queries.open_thread(request.user, thread_id).cached
 
 
 def _leg_to_change(request: AuthenticatedRequest, thread_id: str) -> Leg | None:
@@ -130,50 +91,135 @@ def _leg_to_change(request: AuthenticatedRequest, thread_id: str) -> Leg | None:
     return leg
 
 
+def _show(request: AuthenticatedRequest, draft: OfferDraft) -> HttpResponse:
+    # Times in the form are in the zone that the form names.
+    with timezone.override(zone_of(draft.zone)):
+        return _process(request, draft)
+
+
+def _process(request: AuthenticatedRequest, draft: OfferDraft) -> HttpResponse:
+    data = _with_one_more(request.POST) if request.method == "POST" else None
+    start, parts = _initial(draft)
+    form = OfferForm(data, initial=start)
+    legs = LegForms(data, initial=parts, form_kwargs={"locale": locale_of(request)})
+    context = {
+        "form": form,
+        "legs": legs,
+        "thread": draft.cached.thread,
+        "zone": draft.zone,
+        "changes": draft.leg,
+        "card": draft.card,
+        "title": draft.title,
+        "other_name": _other_name(request, draft),
+        "version": _version(request, draft),
+    }
+    if data is None or "more" in data:
+        return render(request, "projects/offer_new.html", context)
+    is_valid = form.is_valid() and legs.is_valid()
+    terms = terms_of(legs, draft.zone) if is_valid else []
+    if not is_valid or not _is_validity_possible(form, terms):
+        return render(request, "projects/offer_new.html", context, status=400)
+    return _send(request, draft, form.cleaned_data | {"terms": terms}, context)
+
+
+def _initial(draft: OfferDraft) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Initial values of the form and of each part."""
+    thread = draft.cached.thread
+    if draft.card is not None:
+        payload = draft.card.payload
+        terms = [Terms.from_json(each) for each in payload["terms"]]
+        start = {"title": payload["title"], "currency": payload["currency"]}
+    else:
+        terms = [_terms_of(draft.leg)] if draft.leg else []
+        currency = draft.leg.currency if draft.leg else "EUR"
+        start = {"title": thread.subject[:120], "currency": currency}
+    parts = [leg_initial(each) for each in terms]
+    until = default_valid_until(terms, timezone.now()).replace(second=0, microsecond=0)
+    first = default_leg_initial(thread.subject, thread.city or "")
+    return start | {"key": str(uuid4()), "valid_until": until}, parts or [first]
+
+
+def _is_validity_possible(form: OfferForm, terms: list[Terms]) -> bool:
+    until = form.cleaned_data["valid_until"]
+    wrong = find_validity_error(until, terms) if until else ""
+    if wrong:
+        form.add_error("valid_until", wrong)
+    return not wrong
+
+
+def _other_name(request: AuthenticatedRequest, draft: OfferDraft) -> str:
+    thread = draft.cached.thread
+    buyer_id, seller_id = thread.buyer_id, thread.seller_id
+    if draft.leg is not None:
+        buyer_id, seller_id = draft.leg.parties
+    other_id = seller_id if request.user.id == buyer_id else buyer_id
+    return str(draft.cached.get_person(other_id)["name"])
+
+
+def _version(request: AuthenticatedRequest, draft: OfferDraft) -> int:
+    """The version of the card that the form was opened for."""
+    given = request.POST.get("version", "")
+    if given.isascii() and given.isdecimal() and len(given) < 10:
+        return int(given)
+    return draft.card.version if draft.card else 1
+
+
+def _send(
+    request: AuthenticatedRequest,
+    draft: OfferDraft,
+    fields: dict[str, Any],
+    context: dict[str, Any],
+) -> HttpResponse:
+    """Makes the offer if exactly these terms were reviewed; otherwise shows them for review."""
+    what = {name: value for name, value in fields.items() if name != "key"}
+    terms_hash = hash_terms(**what)
+    try:
+        if request.POST.get("reviewed") == terms_hash:
+            offer = _make(request, draft, fields, context["version"])
+            return redirect_to_card(Card.objects.get(offer=offer))
+        changes = draft.leg.id if draft.leg else ""
+        thread_id = draft.cached.thread.id
+        review_offer(request.user, thread_id=thread_id, changes=changes, **what)
+    except Refusal as error:
+        if error.status == 404:
+            raise
+        context["refusal"] = error.as_dict(request.corr_id)
+        return render(request, "projects/offer_new.html", context, status=error.status)
+    context["review"] = _review(draft, what) | {"terms_hash": terms_hash}
+    return render(request, "projects/offer_new.html", context)
+
+
+def _make(
+    request: AuthenticatedRequest, draft: OfferDraft, fields: dict[str, Any], version: int
+) -> Offer:
+    if draft.card is not None:
+        return counter_offer(request.user, card_id=draft.card.id, version=version, **fields)
+    changes = draft.leg.id if draft.leg else ""
+    thread_id = draft.cached.thread.id
+    return make_offer(request.user, thread_id=thread_id, changes=changes, **fields)
+
+
+def _review(draft: OfferDraft, what: dict[str, Any]) -> dict[str, Any]:
+    payload = offer_input(**what)
+    before = draft.compared_with
+    payload["old"] = compare_terms(before, payload) if before else None
+    return {"payload": payload, "shown": show_offer(payload)}
+
+
+def _with_one_more(posted: QueryDict) -> QueryDict:
+    """Adds one more part, if that button was pressed."""
+    data = posted.copy()
+    if "more" in data:
+        count = str(data.get("form-TOTAL_FORMS", ""))
+        is_count = count.isascii() and count.isdecimal() and len(count) < 4
+        data["form-TOTAL_FORMS"] = str(int(count) + 1) if is_count else "1"
+    return data
+
+
 @require_safe
 @login_required
 def offer(request: AuthenticatedRequest, offer_id: str) -> HttpResponse:
+    """Leads to the offer's place in the conversation, for links from before offers were cards."""
     found = access_offer(request.user, offer_id)
-    legs = [_describe_terms(Terms.from_json(stored), found.currency) for stored in found.terms]
-    before = _describe_terms(_terms_of(found.changes), found.currency) if found.changes else None
-    context = {
-        "offer": found,
-        "legs": legs,
-        "before": before,
-        "total": format_amount(sum(leg["price_cents"] for leg in found.terms), found.currency),
-        "is_mine": found.proposed_by_id == request.user.id,
-        "other": found.seller if request.user.id == found.buyer_id else found.buyer,
-        "is_pending": found.status == PENDING,
-        "can_accept": found.changes is None or is_allowed(found.changes.status, CHANGE),
-    }
-    return render(request, "projects/offer.html", context)
-
-
-def _terms_of(leg: Leg) -> Terms:
-    names = Terms.__dataclass_fields__
-    return Terms(**{name: getattr(leg, name) for name in names})
-
-
-def _describe_terms(terms: Terms, currency: str) -> dict[str, Any]:
-    zone = ZoneInfo(terms.time_zone)
-    return {
-        "service": terms.service,
-        "rows": [
-            ("Start", format_moment(terms.starts_at, zone)),
-            ("End", format_moment(terms.ends_at, zone)),
-            ("Time zone", terms.time_zone.replace("_", " ")),
-            ("Place", terms.place),
-            ("Price", format_amount(terms.price_cents, currency)),
-            ("Deposit", format_amount(terms.deposit_cents, currency)),
-            (CANCELLATION_POLICY, CANCELLATION[terms.cancellation]),
-        ],
-    }
-
-
-@require_POST
-@login_required
-def answer(request: AuthenticatedRequest, offer_id: str, answer: str) -> HttpResponse:
-    if answer not in ANSWERS:
-        raise Refusal("THREAD_NOT_FOUND")
-    answered = ANSWERS[answer](request.user, offer_id=offer_id)
-    return redirect("threads:thread", answered.thread_id)
+    card = find_offer_card(found)
+    return redirect_to_card(card) if card else redirect("threads:thread", found.thread_id)

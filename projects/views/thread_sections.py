@@ -4,12 +4,12 @@ from typing import Any
 
 from accounts.models import User
 from contracts.cards.card_type import BUYER, EITHER, SELLER
+from contracts.cards.superseding import OFFER
 from contracts.cards.types import TYPES
 from projects.actions.panel import has_panel
 from projects.panel.rendering import (
     get_shot_progress,
     list_tab_links,
-    make_tab_context,
     make_tab_view,
 )
 from threads.queries import OpenedThread
@@ -20,7 +20,6 @@ def project_section(
 ) -> dict[str, Any]:
     return {
         "can_offer": can_write and _can_offer(user, opened),
-        "offers": _open_offers(user, opened),
         "proposals": _proposals(user, opened) if can_write else [],
         "panel": _panel(user, opened, current_tab),
         "progress": get_shot_progress(opened.cached),
@@ -34,20 +33,9 @@ def _can_offer(user: User, opened: OpenedThread) -> bool:
     return is_of_two and user.id in (thread.buyer_id, thread.seller_id)
 
 
-def _open_offers(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
-    """Open offers, shown to the parties above the messages until the thread has a panel."""
-    cached = opened.cached
-    if (
-        cached.thread.is_project
-        or user.id not in cached.thread.parties
-        or "actions" not in cached.tabs
-    ):
-        return []
-    return list(make_tab_context(cached, "actions")["content"]["offers"])
-
-
 def _proposals(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
-    """Card types that the user's role can propose. The status is checked when one is proposed."""
+    """Card types that the user's role can propose about a booking. The status is checked when one
+    is proposed."""
     thread = opened.cached.thread
     is_of_two = thread.is_project and len(thread.parties) == 2
     if not is_of_two or user.id not in (thread.buyer_id, thread.seller_id):
@@ -56,7 +44,7 @@ def _proposals(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
     return [
         {"type": kind.name, "label": kind.propose_label, "icon": kind.icon}
         for kind in TYPES.values()
-        if kind.by in (role, EITHER)
+        if kind.by in (role, EITHER) and kind.name != OFFER
     ]
 
 

@@ -1,7 +1,7 @@
 // Cards: buttons submit in place, and forms open in a dialog. Without scripts they are pages of
 // their own.
 
-import { dayLabel, REQUEST_FAILED, timeLabel } from "../site/labels.js";
+import { dayLabel, dayOf, REQUEST_FAILED, timeLabel } from "../site/labels.js";
 import { toast } from "../site/notices.js";
 
 /** Adapts a card to the viewer; idempotent. */
@@ -15,12 +15,22 @@ export function personaliseCard(card, me) {
     const at = new Date(time.dateTime);
     time.textContent = `${dayLabel(at)}, ${timeLabel(at)}`;
   }
+  for (const time of card.querySelectorAll("[data-own-time]")) showOwnTimes(time);
+}
+
+/** The viewer's own times, unless they are the same at the place. */
+function showOwnTimes(time) {
+  const [start, end] = [new Date(time.dateTime), new Date(time.dataset.end)];
+  const at = (timeZone) => start.toLocaleString("en-GB", { timeZone });
+  time.hidden = at(time.dataset.ownTime) === at(document.documentElement.dataset.zone || undefined);
+  const day = dayOf(start) === dayOf(end) ? "" : `${dayLabel(end)}, `;
+  time.textContent = `${dayLabel(start)}, ${timeLabel(start)} to ${day}${timeLabel(end)} your time`;
 }
 
 function addToken(form) {
   if (form.elements.csrfmiddlewaretoken) return;
   const input = document.createElement("input");
-  const value = document.querySelector("[data-panel]")?.dataset.csrf ?? "";
+  const value = document.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
   Object.assign(input, { type: "hidden", name: "csrfmiddlewaretoken", value });
   form.prepend(input);
 }

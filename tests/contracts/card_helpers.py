@@ -1,6 +1,7 @@
 """Card helpers: a valid proposal of each type, and the transitions that lead to each state."""
 
 import io
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -28,6 +29,7 @@ from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED
 from contracts.queries import is_in_force
+from contracts.terms import Terms
 from core.outbox.processing import process_now
 from files.actions import accept_file
 from projects.actions.cards import decide_card, propose_card, transition_card
@@ -71,7 +73,15 @@ def some_extras(leg: Leg) -> dict[str, Any]:
     }
 
 
+def changed_terms(leg: Leg, **changes: Any) -> dict[str, Any]:
+    """The input of an offer that changes the booking."""
+    terms = Terms(**{name: getattr(leg, name) for name in Terms.__dataclass_fields__})
+    moved = replace(terms, **({"place": "Porto"} | changes))
+    return {"title": "Elsewhere", "currency": leg.currency, "terms": [moved.to_json()]}
+
+
 GIVEN: dict[str, Any] = {
+    "offer": changed_terms,
     "reschedule": new_time,
     "extras": some_extras,
     "overtime": lambda leg: {"minutes": "90", "note": "The last looks took longer."},
@@ -85,6 +95,7 @@ GIVEN: dict[str, Any] = {
 }
 # Input of the transitions that take any, by card type and transition name.
 TRANSITION_INPUTS: dict[tuple[str, str], Any] = {
+    ("offer", "counter"): lambda leg: changed_terms(leg, price_cents=leg.price_cents + 5_000),
     ("reschedule", "counter"): lambda leg: new_time(leg, days=5),
     ("extras", "counter"): some_extras,
     ("proofs", "approve"): lambda leg: {"chosen": first_proof_id(leg)},

@@ -24,11 +24,13 @@ def threads_of(pk: str) -> list[str]:
 
 def test_an_offer_is_posted_and_pending_for_the_other_party(thread, buyer, seller, delivered):
     offer = offer_in(thread, seller)
-    assert messages_of(thread)[-1].body == "Sam made an offer: Team portraits, EUR 1,200.00."
+    message = messages_of(thread)[-1]
+    assert message.body == "Offer: Team portraits, EUR 1,200.00"
+    assert (message.author_id, message.action["payload"]["offer"]) == (seller.id, offer.id)
     assert thread_item(thread).kind == "inquiry"
     actions = open_thread(buyer, thread).cached.tabs["actions"].snapshot
-    assert [each["id"] for each in actions["offers"]] == [offer.id]
-    assert actions["offers"][0]["waitsFor"] == buyer.id
+    assert [each["id"] for each in actions["cards"]] == [message.action["id"]]
+    assert actions["cards"][0]["waitsFor"] == [buyer.id]
     assert [event["tab"] for event in delivered.to(buyer, "panel.changed")] == ["actions"]
     assert_consistent(thread)
 

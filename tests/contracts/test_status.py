@@ -53,32 +53,16 @@ Run = Callable[[], object]
 
 def new_leg(buyer: User | None = None) -> Leg:
     buyer, seller = buyer or make_person("Bea"), make_person("Sam")
-    offer = offers.make_offer(
+    card = proposals.propose_offer(
         seller,
         thread_id=new_id("thrd"),
         buyer=buyer,
         seller=seller,
         key=str(uuid4()),
-        title="Portraits",
-        currency="EUR",
-        terms=[terms()],
-    ).offer
-    offers.accept_offer(buyer, offer_id=offer.id)
-    return Leg.objects.select_related("buyer", "seller").get(offer=offer)
-
-
-def propose_change(leg: Leg) -> Any:
-    return offers.make_offer(
-        leg.seller,
-        thread_id=leg.thread_id,
-        buyer=leg.buyer,
-        seller=leg.seller,
-        key=str(uuid4()),
-        title="Elsewhere",
-        currency="EUR",
-        terms=[terms(place="Porto")],
-        changes=leg,
-    ).offer
+        given={"title": "Portraits", "currency": "EUR", "terms": [terms().to_json()]},
+    ).card
+    transitions.apply_transition(buyer, card_id=card.id, name="accept", version=1, key="k")
+    return Leg.objects.select_related("buyer", "seller").get(offer=card.offer)
 
 
 def sign_by(user: User, leg: Leg) -> Run:
@@ -121,18 +105,7 @@ def reversal(leg: Leg) -> Run:
 
 
 def change(leg: Leg) -> Run:
-    offer = propose_change(leg)
-    return lambda: offers.accept_offer(leg.buyer, offer_id=offer.id)
-
-
-def declined_change(leg: Leg) -> Run:
-    offer = propose_change(leg)
-    return lambda: offers.decline_offer(leg.buyer, offer_id=offer.id)
-
-
-def withdrawn_change(leg: Leg) -> Run:
-    offer = propose_change(leg)
-    return lambda: offers.withdraw_offer(leg.seller, offer_id=offer.id)
+    return lambda: offers.change_leg(leg, terms(place="Porto"), by=leg.seller)
 
 
 def link(leg: Leg) -> Run:
@@ -155,10 +128,7 @@ RECORDS: dict[str, Callable[[Leg], Run]] = {
     status.SHOW_PROOFS: lambda leg: (
         lambda: manifests.check_can_show_proofs(leg.seller, leg.thread_id)
     ),
-    status.PROPOSE_CHANGE: lambda leg: lambda: propose_change(leg),
     status.CHANGE: change,
-    status.DECLINE_CHANGE: declined_change,
-    status.WITHDRAW_CHANGE: withdrawn_change,
     status.LINK: link,
 }
 # Functions that open their own transaction, with the actions they implement.
@@ -167,11 +137,7 @@ FUNCTIONS = {
     payments.record_payment: {status.RECORD_PAYMENT, status.RECORD_REPAYMENT},
     payments.reverse_payment: {status.REVERSE_PAYMENT},
     manifests.add_manifest: {status.DELIVER},
-    offers.make_offer: {status.PROPOSE_CHANGE},
-    offers.accept_offer: {status.CHANGE},
     offers.change_leg: {status.CHANGE},
-    offers.decline_offer: {status.DECLINE_CHANGE},
-    offers.withdraw_offer: {status.WITHDRAW_CHANGE},
     groups.link_legs: {status.LINK},
 }
 

@@ -7,6 +7,7 @@ from contracts.cards.types import (
     dispute,
     expense,
     extras,
+    offer,
     overtime,
     proofs,
     reschedule,
@@ -17,6 +18,7 @@ from contracts.cards.types import (
 TYPES: dict[str, CardType] = {
     module.TYPE.name: module.TYPE
     for module in (
+        offer,
         reschedule,
         extras,
         overtime,

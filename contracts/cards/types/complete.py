@@ -76,12 +76,9 @@ def check_can_be_completed(leg: Leg, *, card: Card | None = None) -> None:
 
 
 def open_items(leg: Leg, *, card: Card | None = None) -> list[dict[str, str]]:
-    """Other open cards and suggested changes of the booking."""
+    """Other open cards of the booking, including suggested changes."""
     cards = leg.cards.filter(is_open=True).exclude(pk=card.pk if card else None).order_by("id")
-    changes = leg.proposed_changes.filter(status=PENDING).order_by("id")
-    return [_open_card(each) for each in cards] + [
-        {"label": "Change", "what": offer.title, "offer": offer.id} for offer in changes
-    ]
+    return [_open_card(each) for each in cards]
 
 
 def _open_card(card: Card) -> dict[str, str]:
@@ -91,7 +88,11 @@ def _open_card(card: Card) -> dict[str, str]:
     kind = TYPES.get(card.type)
     if kind is None:
         return {"label": "Action", "what": card.type, "card": card.id}
-    return {"label": kind.label, "what": kind.summary(card.payload), "card": card.id}
+    return {
+        "label": kind.get_label(card.payload),
+        "what": kind.summary(card.payload),
+        "card": card.id,
+    }
 
 
 def _accept(context: TransitionContext) -> None:

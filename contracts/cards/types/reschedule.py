@@ -21,6 +21,7 @@ from contracts.cards.card_type import (
     end_with_booking,
     withdraw,
 )
+from contracts.cards.superseding import list_open_changes
 from contracts.fields import Moment, Note, format_for_input, format_times, in_zone
 from contracts.models import Leg
 from contracts.refusals import END_BEFORE_START
@@ -79,6 +80,7 @@ def _accept(context: TransitionContext) -> None:
         )
     terms = {name: getattr(leg, name) for name in Terms.__dataclass_fields__}
     terms |= {"starts_at": start, "ends_at": end}
+    context.superseded += list_open_changes(leg, card=context.card)
     context.entries += change_leg(leg, Terms(**terms), by=context.by or leg.seller, key=context.key)
 
 

@@ -4,7 +4,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from core.outbox.maintenance import measure_backlog
 from projects.consistency.orphans import find_orphans
-from projects.consistency.records import compare_blocks, compare_profiles, compare_threads
+from projects.consistency.records import (
+    compare_blocks,
+    compare_offers,
+    compare_profiles,
+    compare_threads,
+)
 
 
 class Command(BaseCommand):
@@ -15,7 +20,8 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         found = 0
-        for check in (compare_threads, compare_profiles, compare_blocks, find_orphans):
+        checks = (compare_threads, compare_offers, compare_profiles, compare_blocks, find_orphans)
+        for check in checks:
             for problem in check():
                 found += 1
                 self.stdout.write(problem)
