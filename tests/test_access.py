@@ -339,10 +339,8 @@ VIEWS |= {
         post=post_data(version="1", key="decline-1"),
     ),
     "projects:calendar": View(PARTIES, leg_args),
-    "projects:offer": View(PARTIES, lambda scene, kind: [scene.booking.offer_id]),
-    "projects:offer_answer": View(
-        PARTIES_POST, lambda scene, kind: [scene.booking.offer_id, "accept"], post=post_data()
-    ),
+    # Leads to the card in the conversation.
+    "projects:offer": View(PARTIES_POST, lambda scene, kind: [scene.booking.offer_id]),
     "projects:contract": View(PARTIES, contract_args),
     "projects:contract_pdf": View(
         PARTIES, lambda scene, kind: [scene.booking.leg.contract.id, "1"]

@@ -14,10 +14,11 @@ changes. This page is generated from `contracts/cards/types/` by
 Every step of every type is processed in the same way (`contracts/cards/proposals.py` and
 `transitions.py`, then `projects/cards/outbox.py`):
 
-1. One SQL transaction, which locks the seller, the booking and the card in that order. It checks
-   role, state and version, and stores the changes to the booking, the card, an immutable
-   `CardStep`, the next revision of the thread's records and an outbox entry. Each user's key is
-   processed once; a repeat gets the same result.
+1. One SQL transaction, which locks the seller, the open offers of the thread (for an offer), the
+   booking and the open cards of the thread in that order. It checks role, state and version, and
+   stores the changes to the booking, the card, an immutable `CardStep`, the next revision of the
+   thread's records and an outbox entry. Each user's key is processed once; a repeat gets the same
+   result.
 2. One DynamoDB transaction, built from the current SQL records: the system message, the card's
    message, the shadow with its history, and the pending actions (`ACTION#`, `waitingFor`). Its
    condition is that nothing newer is stored.
@@ -30,6 +31,15 @@ with both readings. Types with `needs_review` (extras, overtime, expense) are sh
 with the parsed amounts before they are sent; the form is then sent again with the hash of exactly
 what was shown (`contracts/cards/review.py`). Offers are reviewed in the same way. Whole numbers are
 limited to 9 digits and dates to 32 characters before they are parsed.
+
+An offer has a record of its own, `Offer`, to which bookings refer. Its terms are immutable, and its
+status is the state of its card: only `contracts/cards/transitions.py` changes it, in the
+transaction of the transition and on the condition that it is pending (`check_stores` compares the
+two). Only an offer of new bookings has no booking. `counter` closes the offer and opens the next card of the
+negotiation, which lists the earlier ones and shows each changed term with its earlier value;
+`supersede` closes the other offers for the same work when one is accepted. Both have no system
+message, because the cards show it. A day before an offer expires, both parties get a system message
+(`contracts/cards/warnings.py`).
 
 Buttons have the same order on every card, independent of the store's: decline or withdraw,
 then transitions with a form, then the main one (`projects/cards/rendering.py`). On phones the
@@ -47,15 +57,15 @@ available at that time.
 
 
 # Transitions that no user applies.
-WHEN = {DEADLINE: "at the deadline", SYSTEM: "when the booking ends"}
+WHEN = {DEADLINE: "at the deadline", SYSTEM: "as a consequence"}
 
 
 STATUSES = """## Actions by booking status
 
 From `contracts/status.py`. Every action checks the status in its own transaction, with the booking
 locked. An action that is not allowed is refused with `ACTION_INVALID_STATE`, and cards do not show
-it. The transition `end` is not listed, because it follows from the end of the booking. A completed
-booking is one whose work was accepted: its balance is due, and the seller records payments.
+it. The transitions `end` and `supersede` are not listed, because they follow from another one. A
+completed booking is one whose work was accepted: its balance is due, and the seller records payments.
 """
 
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from pypdf import PdfReader
 
+from tests.browser.booking import answer_offer
 from tests.browser.conftest import live
 from tests.browser.test_attachments import photo
 from tests.browser.test_cards import card, propose, shown_dialog
@@ -14,17 +15,23 @@ from tests.browser.test_project import pay, sign, tab
 pytestmark = pytest.mark.browser
 
 
-def offer(page: Page, path: str, *, service: str, price: str, deposit: str, shown: str) -> None:
-    page.goto(f"{path}offer/")
-    page.get_by_label("Service").fill(service)
-    page.get_by_label("Place").fill("Lisbon")
-    page.get_by_label("Price").fill(price)
-    page.get_by_label("Deposit").fill(deposit)
-    page.get_by_role("button", name="Review").click()
-    expect(page.locator(".review")).to_contain_text(shown)
-    page.get_by_role("button", name="Send offer").click()
-    page.get_by_role("link", name="Back to the conversation").click()
-    live(page)
+def fill_in(dialog: Locator, *, price: str, deposit: str, shown: str, send: str) -> None:
+    dialog.get_by_label("Price").fill(price)
+    dialog.get_by_label("Deposit").fill(deposit)
+    dialog.get_by_role("button", name="Review").click()
+    expect(dialog.locator(".review")).to_contain_text(shown)
+    dialog.get_by_role("button", name=send).click()
+    expect(dialog).to_be_hidden()
+
+
+def offer(page: Page, *, service: str, **amounts: str) -> None:
+    """Makes an offer in a dialog of the conversation."""
+    page.get_by_role("button", name="Conversation options").click()
+    page.get_by_role("link", name="Make an offer").last.click()
+    dialog = shown_dialog(page)
+    dialog.get_by_label("Service").fill(service)
+    dialog.get_by_label("Place").fill("Lisbon")
+    fill_in(dialog, send="Send offer", **amounts)
 
 
 def expect_text(pages: tuple[Page, Page], text: str) -> None:
@@ -52,18 +59,28 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     buyer, seller = both = visit(pair.buyer, path), visit(pair.seller, path)
 
     # An offer, replaced by the buyer's counter-offer.
-    offer(seller, path, service="Portraits", price="1,200", deposit="400", shown="EUR 1,200.00")
-    expect_text(both, "made an offer: ")
-    offer(buyer, path, service="Portraits", price="1100.00", deposit="300", shown="EUR 1,100.00")
-    seller.get_by_role("link", name="Review offer").first.click()
-    expect(seller.locator(".sum-line")).to_contain_text("EUR 1,100.00")
-    seller.get_by_role("button", name="Accept").click()
+    offer(seller, service="Portraits", price="1,200", deposit="400", shown="EUR 1,200.00")
+    for page in both:
+        expect(card(page, "pending")).to_contain_text("EUR 1,200.00")
+    card(buyer, "pending").get_by_role("link", name="Suggest a change").click()
+    fill_in(
+        shown_dialog(buyer),
+        price="1100.00",
+        deposit="300",
+        shown="EUR 1,100.00",
+        send="Suggest this change",
+    )
+    for page in both:
+        expect(card(page, "countered")).to_contain_text("Replaced")
+        expect(card(page, "pending").locator("s", has_text="EUR 1,200.00")).to_be_visible()
+        expect(card(page, "pending")).to_contain_text("1 earlier offer")
+    answer_offer(seller, "Accept")
+    expect_text(both, "accepted the offer: ")
     for page in both:
         page.goto(path)
         live(page)
         expect(page.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
     expect_text(both, "accepted the offer: ")
-    expect(buyer.locator(".banner", has_text="New offer")).to_have_count(0)
     expect_sums(both, "Portraits", {"Total": "EUR 1,100.00", "Outstanding": "EUR 1,100.00"})
 
     # After both signatures the deposit is due.
@@ -124,9 +141,8 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     expect_sums(both, "Portraits", {"Paid": "EUR 776.50", "Outstanding": "EUR 400.00"})
 
     # A second booking is cancelled before it begins.
-    offer(seller, path, service="A second day", price="500", deposit="100", shown="EUR 500.00")
-    tab(buyer, "actions").get_by_role("link", name="Review offer").click()
-    buyer.get_by_role("button", name="Accept").click()
+    offer(seller, service="A second day", price="500", deposit="100", shown="EUR 500.00")
+    answer_offer(buyer, "Accept")
     for page in both:
         page.goto(path)
         live(page)

@@ -150,7 +150,7 @@ for one in (case, profile, files):
     add_note(staff, case_id=one.id, text=whole[:2000])
 print(json.dumps({"thread": thread, "buyer": session_of(buyer), "staff": session_of(staff),
                   "seller": seller.handle, "case": case.id, "profile": profile.id,
-                  "files": files.id, "deal": deal, "offer": change.id, "leg": leg.id,
+                  "files": files.id, "deal": deal, "offer": change.card.id, "leg": leg.id,
                   "contract": leg.contract.id, "receipt": receipt.id, "manifest": manifest.id,
                   "group": group.id, "request": request, "asked": asked.id,
                   "proofs": proofs.id}))
@@ -181,7 +181,7 @@ SURFACES = {
     "one's own settings": ("buyer", "/settings/"),
     **{f"the tab {tab}": ("buyer", f"/threads/{{deal}}/panel/{tab}/") for tab in TABS},
     "making an offer": ("buyer", "/threads/{deal}/offer/"),
-    "an offer": ("buyer", "/offers/{offer}/"),
+    "an offer": ("buyer", "/cards/{offer}/"),
     "a contract": ("buyer", "/contracts/{contract}/"),
     "a receipt": ("buyer", "/receipts/{receipt}/"),
     "what was delivered": ("buyer", "/deliverables/{manifest}/"),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.booking import make_offer
+from tests.browser.booking import answer_offer, make_offer
 from tests.browser.conftest import PHONE, live, wait_for_frames, wait_for_response, write
 from tests.site import Pair, read_pair
 
@@ -239,8 +239,7 @@ def test_an_offer_and_a_contract_require_action_live_on_both_screens(visit, seed
     for page in (action_page, inbox_page):
         expect(count_badge(page, "action-required")).to_have_text("1")
     buyer = live(visit(seeded_pair.buyer, f"/threads/{seeded_pair.thread}/"))
-    buyer.get_by_role("link", name="Review offer").click()
-    buyer.get_by_role("button", name="Accept").click()
+    answer_offer(buyer, "Accept")
     # Both users have to sign now.
     for page in (action_page, inbox_page, seller):
         expect(row(page, seeded_pair.thread).get_by_text("Waiting for you")).to_be_visible()
@@ -257,8 +256,7 @@ def test_a_declined_offer_requires_no_action(visit, seeded_pair):
     make_offer(seller)
     expect(row(action_page, seeded_pair.thread)).to_be_visible()
     buyer = live(visit(seeded_pair.buyer, f"/threads/{seeded_pair.thread}/"))
-    buyer.get_by_role("link", name="Review offer").click()
-    buyer.get_by_role("button", name="Decline").click()
+    answer_offer(buyer, "Decline")
     expect(row(action_page, seeded_pair.thread)).to_have_count(0)
     expect(action_page.get_by_text("Nothing needs your attention")).to_be_visible()
     expect(count_badge(action_page, "action-required")).to_be_hidden()
@@ -275,8 +273,7 @@ def test_a_booking_appears_live_in_the_projects_of_both_users(visit, seeded_pair
     seller = live(visit(seeded_pair.seller, f"/threads/{seeded_pair.thread}/"))
     make_offer(seller)
     buyer = live(visit(seeded_pair.buyer, f"/threads/{seeded_pair.thread}/"))
-    buyer.get_by_role("link", name="Review offer").click()
-    buyer.get_by_role("button", name="Accept").click()
+    answer_offer(buyer, "Accept")
     for page in (buyer_page, seller_page):
         expect(row(page, seeded_pair.thread).get_by_text("Project", exact=True)).to_be_visible()
         expect(page.locator(".row")).to_have_count(1)

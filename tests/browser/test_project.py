@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.booking import book, make_offer
+from tests.browser.booking import answer_offer, book, make_offer
 from tests.browser.conftest import PHONE, live, write
 from tests.browser.test_attachments import PAGE, photo, wait_for_images
 from tests.wait import wait_until
@@ -29,7 +29,7 @@ def fill_in_offer(seller: Page) -> None:
     seller.get_by_role("button", name="Review").click()
     expect(seller.locator(".review")).to_contain_text("EUR 1,200.00")
     seller.get_by_role("button", name="Send offer").click()
-    seller.get_by_role("link", name="Back to the conversation").click()
+    expect(seller.locator(".action-card[data-state=pending]")).to_be_visible()
 
 
 def tab(page: Page, name: str):
@@ -42,13 +42,12 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two_pages):
     expect(buyer.locator("[data-panel]")).to_be_hidden()
     fill_in_offer(seller)
     url = seller.url
-    expect(buyer.locator(".banner", has_text="New offer")).to_be_visible()
-    buyer.get_by_role("link", name="Review offer").click()
-    buyer.get_by_role("button", name="Accept").click()
+    expect(buyer.locator(".action-card.to-answer")).to_contain_text("EUR 1,200.00")
+    answer_offer(buyer, "Accept")
     expect(seller.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
     expect(seller.locator(".message", has_text="accepted the offer")).to_be_visible()
     expect(buyer.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
-    expect(seller.locator(".banner", has_text="hasn't replied")).to_have_count(0)
+    expect(seller.locator(".action-card[data-state=accepted]")).to_be_visible()
     assert seller.url == url
 
 
@@ -237,8 +236,7 @@ def test_without_a_script_the_panel_is_readable_and_an_offer_can_be_answered(vis
     seller, buyer = visit(pair.seller, path), visit(pair.buyer, path, java_script_enabled=False)
     fill_in_offer(seller)
     buyer.reload()
-    buyer.get_by_role("link", name="Review offer").click()
-    buyer.get_by_role("button", name="Accept").click()
+    answer_offer(buyer, "Accept")
     buyer.locator("[data-panel-open]").click()
     goals = buyer.get_by_label("Goals")
     goals.fill("Warm light")

@@ -216,17 +216,14 @@ def test_accepting_one_of_several_offers_closes_the_others(thread, buyer, seller
     accept_offer(buyer, offer_id=first.id)
     assert status_of(first, second, third) == ["accepted", SUPERSEDED, SUPERSEDED]
     assert status_of(elsewhere) == ["pending"]
-    bodies = [message.body or "" for message in messages_of(thread)]
-    closed = (
-        "2 other offers were closed because Bea accepted another one: "
-        "Plan B, EUR 1,200.00; Plan C, EUR 1,200.00."
-    )
-    assert closed in bodies
+    closed = "Bea accepted another offer, so this one is closed."
+    actions = [message.action for message in messages_of(thread) if message.action]
+    assert [action["said"] for action in actions[1:]] == [closed, closed]
     refusal = get_refusal(lambda: accept_offer(seller, offer_id=second.id))
-    assert refusal.message == "This offer was already closed because another one was accepted."
+    assert refusal.message == f"This was already answered. {closed}"
     get_refusal(lambda: withdraw_offer(seller, offer_id=third.id))
     actions = open_thread(buyer, thread).cached.tabs["actions"].snapshot
-    assert actions["offers"] == []
+    assert not [card for card in actions["cards"] if card["isOpen"]]
     assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
@@ -235,9 +232,13 @@ def test_a_closed_offer_shows_that_it_is_closed(thread, buyer, seller, client):
     kept, closed = offer_in(thread, seller), offer_in(thread, seller)
     accept_offer(buyer, offer_id=kept.id)
     client.force_login(buyer)
-    page = client.get(reverse("projects:offer", args=[closed.id])).content.decode()
-    assert "Closed because another offer was accepted" in page
-    assert "/accept/" not in page
+    page = client.get(reverse("projects:offer", args=[closed.id]), follow=True)
+    assert page.redirect_chain[-1][0].startswith(f"/threads/{thread}/")
+    card = (
+        page.content.decode().partition(f'data-card="{closed.card.id}"')[2].partition("</details>")
+    )
+    assert "Bea accepted another offer, so this one is closed." in card[0]
+    assert "/accept/" not in card[0]
 
 
 def test_accepting_a_change_closes_other_changes_of_the_booking(thread, buyer, seller):
@@ -250,9 +251,7 @@ def test_accepting_a_change_closes_other_changes_of_the_booking(thread, buyer, s
     more = offer_in(thread, buyer)
     accept_offer(seller, offer_id=first.id)
     assert status_of(first, second, other, more) == ["accepted", SUPERSEDED, "pending", "pending"]
-    bodies = [message.body or "" for message in messages_of(thread)]
-    closed = "1 other suggested change was closed because the booking was changed: "
-    assert f"{closed}Team portraits, EUR 1,200.00." in bodies
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -295,7 +294,7 @@ def test_invalid_dates_of_earlier_releases_are_displayed(
             reverse("projects:panel_tab", args=[thread, tab])
             for tab in ("docs", "actions", "expenses")
         ),
-        reverse("projects:offer", args=[offer.id]),
+        reverse("projects:card", args=[offer.card.id]),
         reverse("projects:offer_new", args=[thread]) + f"?changes={leg.id}",
         reverse("projects:card_new", args=[thread, "reschedule"]),
         reverse("projects:card_new", args=[thread, "cancel"]),

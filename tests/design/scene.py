@@ -84,7 +84,7 @@ def _make_project(mara: User, max_: User) -> dict[str, str]:
     edit_tab(
         mara, thread_id=thread, tab="brief", op="edit", version=0, part="goals", text=LONG_WORD
     )
-    offer = offer_in(thread, max_, terms(place="Elsewhere"), changes=leg.id)
+    offer_in(thread, max_, terms(place="Elsewhere"), changes=leg.id)
     answer(mara, propose("extras", leg), "accept")
     card = propose("extras", leg)
     propose("reschedule", leg, mara)
@@ -109,7 +109,6 @@ def _make_project(mara: User, max_: User) -> dict[str, str]:
         "contract": leg.contract.id,
         "receipt": receipt.id,
         "manifest": manifest.id,
-        "offer": offer.id,
         **_make_sale(mara, max_),
     }
 

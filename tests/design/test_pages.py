@@ -21,7 +21,7 @@ USER_PAGES = [
     *("/inbox/", "/inbox/archived/", "/settings/", "/accounts/email/", "/accounts/logout/"),
     *("/people/", "/people/?q=nothingofthekind", "/settings/services/"),
     *("/people/{me}/", "/people/{other}/", "/people/{other}/start/", "/threads/{thread}/"),
-    *("/threads/{project}/offer/", "/offers/{offer}/", "/contracts/{contract}/"),
+    *("/threads/{project}/offer/", "/contracts/{contract}/"),
     *("/threads/{project}/cards/cancel/", "/cards/{card}/", "/cards/{card}/counter/"),
     *("/cards/{proofs}/", "/cards/{proofs}/approve/", "/cards/{proofs}/request_changes/"),
     "/cards/{asked}/",

@@ -71,10 +71,12 @@ class BookingFlow:
 
     async def _offer_and_accept(self, proposer: str, other: str, path: str, **changed: str) -> None:
         fields = await self._review(proposer, path, _offer(next(self.slots)) | changed)
-        offer = (await self._post(proposer, path, fields)).location
+        await self._post(proposer, path, fields)
         self.counts["deals offered"] += 1
         await self._pause()
-        await self._post(other, f"{offer}accept/", {})
+        page = await self._poll_page(other, f"/threads/{self.thread}/", "/accept/")
+        found = re.findall(r"/cards/card_\w+/accept/", page)
+        await self._post(other, found[-1], {"version": "1", "key": "accept-1"})
 
     async def _review(self, role: str, path: str, fields: dict[str, str]) -> dict[str, str]:
         """Returns the fields with the digest of the reviewed form, which confirms them."""
