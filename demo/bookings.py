@@ -3,11 +3,12 @@
 import contextlib
 import io
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from accounts.models import User
-from contracts.models import Dossier, Leg
+from contracts.models import Card, Dossier, Leg, Offer
 from contracts.models.money import PAYMENT
 from contracts.terms import Terms
 from core.refusals import Refusal
@@ -15,7 +16,13 @@ from demo import content
 from demo.cards import propose_demo_card
 from demo.content.pictures import draw
 from files.actions import accept_file
-from projects.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
+from projects.actions.bookings import (
+    accept_offer,
+    counter_offer,
+    make_offer,
+    record_payment,
+    sign_contract,
+)
 from projects.actions.panel import edit_tab
 from projects.actions.pins import pin_id_for
 from threads import cache
@@ -54,6 +61,9 @@ def _book(
         currency="EUR",
         terms=[_terms(story, seller, now)],
     )
+    for number, change in enumerate(story.get("counters", ())):
+        by = buyer if change["by"] == "buyer" else seller
+        offer = _counter(offer, by, key=f"demo-{story['story']}-{number}", **change["terms"])
     if story.get("is_open") or offer.status not in ("pending", "accepted"):
         return
     accept_offer(buyer, offer_id=offer.id)
@@ -63,6 +73,19 @@ def _book(
     _fill_in_tabs(story, thread_id, buyer, seller)
     for number, card in enumerate(story.get("cards", ())):
         propose_demo_card(card, leg, people, key=f"demo-{story['story']}-{number}")
+
+
+def _counter(offer: Offer, by: User, *, key: str, **changes: Any) -> Offer:
+    card = Card.objects.get(offer=offer)
+    return counter_offer(
+        by,
+        card_id=card.id,
+        version=1,
+        key=key,
+        title=offer.title,
+        currency=offer.currency,
+        terms=[replace(Terms.from_json(offer.terms[0]), **changes)],
+    )
 
 
 def _terms(story: Story, seller: User, now: datetime) -> Terms:

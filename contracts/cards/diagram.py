@@ -35,11 +35,11 @@ limited to 9 digits and dates to 32 characters before they are parsed.
 An offer has a record of its own, `Offer`, to which bookings refer. Its terms are immutable, and its
 status is the state of its card: only `contracts/cards/transitions.py` changes it, in the
 transaction of the transition and on the condition that it is pending (`check_stores` compares the
-two). Only an offer of new bookings has no booking. `counter` closes the offer and opens the next card of the
-negotiation, which lists the earlier ones and shows each changed term with its earlier value;
-`supersede` closes the other offers for the same work when one is accepted. Both have no system
-message, because the cards show it. A day before an offer expires, both parties get a system message
-(`contracts/cards/warnings.py`).
+two). Only an offer of new bookings has no booking. `counter` closes the offer and opens the next
+card of the negotiation, which lists the earlier ones and shows each changed term with its earlier
+value; `supersede` closes the other offers for the same work when one is accepted. Both have no
+system message, because the cards show it. A day before an offer expires, both parties get a system
+message (`contracts/cards/warnings.py`).
 
 Buttons have the same order on every card, independent of the store's: decline or withdraw,
 then transitions with a form, then the main one (`projects/cards/rendering.py`). On phones the
@@ -65,7 +65,8 @@ STATUSES = """## Actions by booking status
 From `contracts/status.py`. Every action checks the status in its own transaction, with the booking
 locked. An action that is not allowed is refused with `ACTION_INVALID_STATE`, and cards do not show
 it. The transitions `end` and `supersede` are not listed, because they follow from another one. A
-completed booking is one whose work was accepted: its balance is due, and the seller records payments.
+completed booking is one whose work was accepted: its balance is due, and the seller records
+payments.
 """
 
 

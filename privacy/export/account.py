@@ -97,6 +97,7 @@ def _describe_bookings(user: User, legs: list[Leg]) -> dict[str, Any]:
         "offers": [
             {"id": one.id, "thread": one.thread_id, "title": one.title, "status": one.status}
             | {"currency": one.currency, "terms": one.terms, "at": keys.iso(one.created_at)}
+            | {"valid_until": keys.iso(one.valid_until) if one.valid_until else None}
             for one in offers
         ],
         "bookings": [

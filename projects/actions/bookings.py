@@ -40,6 +40,9 @@ def make_offer(
 ) -> Offer:
     """Offers new bookings, or new terms for the booking `changes`."""
     cached, leg = _check_offer(user, thread_id, title, terms, changes)
+    if Offer.objects.filter(proposed_by=user, key=key).exists():
+        # A repeat of a form that was sent before offers had cards.
+        raise Refusal("CLIENT_ID_REUSED", "This offer was already sent.")
     given = offer_input(title, currency, terms, valid_until)
     if leg is not None:
         done = proposals.propose(
