@@ -7,6 +7,7 @@ from django import forms
 from django.forms import BaseFormSet, formset_factory
 from django.utils import timezone
 
+from accounts.forms import TimeZoneField
 from contracts.actions.manifests import MAX_LISTING_BYTES, MAX_TITLE_CHARS
 from contracts.cards.types.sign import signature_label
 from contracts.fields import MAX_MOMENT_CHARS
@@ -90,9 +91,9 @@ class OfferForm(forms.Form):
     key = ClientIdField()
     title = forms.CharField(max_length=120, label=BOOKING_TITLE)
     currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
-    valid_until = MomentField(
-        label="Valid until", required=False, help_text="At most until the start."
-    )
+    valid_until = MomentField(label="Valid until", required=False)
+    # Missing for a change of a booking, whose zone stays.
+    time_zone = TimeZoneField(label="Time zone of the place", required=False)
 
 
 class LegForm(AmountForm):

@@ -1,6 +1,6 @@
 """Pages to make an offer and to suggest a change of one, shown in a dialog of the conversation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +21,7 @@ from contracts.terms import Terms, hash_terms
 from core.ids import is_id
 from core.locales import locale_of
 from core.refusals import Refusal
-from core.time_zones import zone_of
+from core.time_zones import list_time_zones, zone_of
 from projects.actions.bookings import counter_offer, make_offer, offer_input, review_offer
 from projects.forms import LegForms, OfferForm, default_leg_initial, leg_initial, terms_of
 from projects.views.card_links import redirect_to_card
@@ -62,8 +62,7 @@ def _terms_of(leg: Leg) -> Terms:
 def new(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     cached = _open(request, thread_id)
     leg = _leg_to_change(request, thread_id)
-    zone = leg.time_zone if leg else request.user.time_zone
-    return _show(request, OfferDraft(cached, zone, leg))
+    return _show(request, OfferDraft(cached, request.user.time_zone, leg))
 
 
 def show_counter_form(request: AuthenticatedRequest, card: Card) -> HttpResponse:
@@ -92,7 +91,10 @@ def _leg_to_change(request: AuthenticatedRequest, thread_id: str) -> Leg | None:
 
 
 def _show(request: AuthenticatedRequest, draft: OfferDraft) -> HttpResponse:
-    # Times in the form are in the zone that the form names.
+    """Times in the form are in the zone that the form names, which stays for a booking."""
+    given = request.POST.get("time_zone", "")
+    zone = given if given in list_time_zones() else draft.zone
+    draft = replace(draft, zone=draft.leg.time_zone if draft.leg else zone)
     with timezone.override(zone_of(draft.zone)):
         return _process(request, draft)
 
@@ -119,7 +121,8 @@ def _process(request: AuthenticatedRequest, draft: OfferDraft) -> HttpResponse:
     terms = terms_of(legs, draft.zone) if is_valid else []
     if not is_valid or not _is_validity_possible(form, terms):
         return render(request, "projects/offer_new.html", context, status=400)
-    return _send(request, draft, form.cleaned_data | {"terms": terms}, context)
+    fields = {name: value for name, value in form.cleaned_data.items() if name != "time_zone"}
+    return _send(request, draft, fields | {"terms": terms}, context)
 
 
 def _initial(draft: OfferDraft) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -136,7 +139,8 @@ def _initial(draft: OfferDraft) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     parts = [leg_initial(each) for each in terms]
     until = default_valid_until(terms, timezone.now()).replace(second=0, microsecond=0)
     first = default_leg_initial(thread.subject, thread.city or "")
-    return start | {"key": str(uuid4()), "valid_until": until}, parts or [first]
+    start |= {"key": str(uuid4()), "valid_until": until, "time_zone": draft.zone}
+    return start, parts or [first]
 
 
 def _is_validity_possible(form: OfferForm, terms: list[Terms]) -> bool:

@@ -198,7 +198,7 @@ export class Inbox {
 
 function countsMayChange({ unread, folder, marked_unread: marked, last_message: last }, row) {
   if (!row || unread === null || folder !== "inbox") return true;
-  // A system message means that an offer was made or answered.
+  // Cards and system messages tell that something was proposed or answered.
   if (last.type !== "text") return true;
   const was = Number(row.dataset.unread) > 0 || "marked" in row.dataset;
   return was !== (unread > 0 || (marked ?? "marked" in row.dataset));

@@ -34,6 +34,10 @@ def offer(page: Page, *, service: str, **amounts: str) -> None:
     fill_in(dialog, send="Send offer", **amounts)
 
 
+def offer_card(page: Page, state: str) -> Locator:
+    return page.locator(f".action-card[data-state={state}]:has(.offer)")
+
+
 def expect_text(pages: tuple[Page, Page], text: str) -> None:
     for page in pages:
         expect(page.locator(".message", has_text=text).last).to_be_visible()
@@ -61,8 +65,8 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     # An offer, replaced by the buyer's counter-offer.
     offer(seller, service="Portraits", price="1,200", deposit="400", shown="EUR 1,200.00")
     for page in both:
-        expect(card(page, "pending")).to_contain_text("EUR 1,200.00")
-    card(buyer, "pending").get_by_role("link", name="Suggest a change").click()
+        expect(offer_card(page, "pending")).to_contain_text("EUR 1,200.00")
+    offer_card(buyer, "pending").get_by_role("link", name="Suggest a change").click()
     fill_in(
         shown_dialog(buyer),
         price="1100.00",
@@ -71,9 +75,9 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
         send="Suggest this change",
     )
     for page in both:
-        expect(card(page, "countered")).to_contain_text("Replaced")
-        expect(card(page, "pending").locator("s", has_text="EUR 1,200.00")).to_be_visible()
-        expect(card(page, "pending")).to_contain_text("1 earlier offer")
+        expect(offer_card(page, "countered")).to_contain_text("Replaced")
+        expect(offer_card(page, "pending").locator("s", has_text="EUR 1,200.00")).to_be_visible()
+        expect(offer_card(page, "pending")).to_contain_text("1 earlier offer")
     answer_offer(seller, "Accept")
     expect_text(both, "accepted the offer: ")
     for page in both:

@@ -41,7 +41,8 @@ def move_start_by(dialog: Locator, days: int) -> str:
 
 
 def card(page: Page, state: str) -> Locator:
-    return page.locator(f".action-card[data-state={state}]")
+    """A card in this state, other than the offer that made the booking."""
+    return page.locator(f".action-card[data-state={state}]:not(:has(.offer))")
 
 
 def test_a_new_time_is_proposed_countered_and_accepted(booked):

@@ -8,6 +8,7 @@ from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -106,6 +107,11 @@ TRANSITION_INPUTS: dict[tuple[str, str], Any] = {
     ("sign", "sign"): lambda leg: {"legal_name": "A Legal Name", "has_read": "true"},
     ("complete", "dispute"): lambda leg: GIVEN["dispute"](leg),
 }
+
+
+def later_cards() -> QuerySet[Card]:
+    """All cards except the accepted offers that made the bookings."""
+    return Card.objects.exclude(type="offer", state="accepted")
 
 
 def proposer_of(type_name: str, leg: Leg) -> User:

@@ -14,7 +14,14 @@ from moderation.actions.interventions import take_action
 from moderation.models import Case
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_helpers import answer, end_booking, local, new_time, propose
+from tests.contracts.card_helpers import (
+    answer,
+    end_booking,
+    later_cards,
+    local,
+    new_time,
+    propose,
+)
 from tests.moderation.conftest import moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, row, thread_item
@@ -38,7 +45,8 @@ def pending_actions(user):
 def test_an_open_card_is_closed_with_the_booking_and_gives_the_reason(type_name, leg, thread):
     card = propose(type_name, leg)
     end_booking(card)
-    assert (card.state, card.is_open, card.waits_for, card.due_at) == ("withdrawn", False, [], None)
+    closed = "superseded" if type_name == "offer" else "withdrawn"
+    assert (card.state, card.is_open, card.waits_for, card.due_at) == (closed, False, [], None)
     leg.refresh_from_db()
     system_messages = [one.body for one in messages_of(thread) if one.type == "system"]
     assert system_messages[-1].startswith(
@@ -62,7 +70,7 @@ def test_all_open_cards_close_in_one_step_with_no_pending_actions_left(leg, thre
     assert {each["user"] for each in thread_item(thread).waits} == {leg.buyer_id, leg.seller_id}
     delivered.clear()
     answer(leg.buyer, cancellation, "accept")
-    assert {card.state for card in Card.objects.exclude(pk=cancellation.pk)} == {"withdrawn"}
+    assert {card.state for card in later_cards().exclude(pk=cancellation.pk)} == {"withdrawn"}
     assert thread_item(thread).waits == []
     for person in (leg.buyer, leg.seller):
         assert pending_actions(person) == []

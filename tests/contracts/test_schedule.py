@@ -234,11 +234,10 @@ def test_a_closed_offer_shows_that_it_is_closed(thread, buyer, seller, client):
     client.force_login(buyer)
     page = client.get(reverse("projects:offer", args=[closed.id]), follow=True)
     assert page.redirect_chain[-1][0].startswith(f"/threads/{thread}/")
-    card = (
-        page.content.decode().partition(f'data-card="{closed.card.id}"')[2].partition("</details>")
-    )
-    assert "Bea accepted another offer, so this one is closed." in card[0]
-    assert "/accept/" not in card[0]
+    _, _, rest = page.content.decode().partition(f'data-card="{closed.card.id}"')
+    card, _, _ = rest.partition("</li>")
+    assert "Bea accepted another offer, so this one is closed." in card
+    assert "/accept/" not in card
 
 
 def test_accepting_a_change_closes_other_changes_of_the_booking(thread, buyer, seller):

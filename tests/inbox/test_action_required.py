@@ -14,7 +14,7 @@ from core.outbox.models import OutboxEntry
 from core.outbox.processing import process_due
 from inbox.queries import ACTION_REQUIRED, count_rows, list_action_required
 from inbox.rows import row_of
-from projects.actions import bookings
+from projects.actions import bookings, cards
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from projects.panel.rebuild import list_differences
 from tests.contracts.card_helpers import answer, propose
@@ -192,7 +192,8 @@ def test_a_user_who_leaves_has_no_required_actions(thread, buyer, seller):
 def test_actions_missing_after_a_crash_are_relayed_later(thread, buyer, seller, monkeypatch):
     """The record is in SQL, and the process ends before the table is written."""
     with monkeypatch.context() as crash:
-        crash.setattr(bookings, "process_now", lambda entries: None)
+        for module in (bookings, cards):
+            crash.setattr(module, "process_now", lambda entries: None)
         offer = offer_in(thread, seller)
         assert required_actions(buyer, thread) == []
         decline_offer(buyer, offer_id=offer.id)
@@ -201,7 +202,7 @@ def test_actions_missing_after_a_crash_are_relayed_later(thread, buyer, seller, 
     while process_due():
         assert required_actions(buyer, thread) == ["offer"]
     assert not OutboxEntry.objects.filter(done_at=None).exists()
-    assert [each["what"] for each in thread_item(thread).waits] == [second.id]
+    assert [each["what"] for each in thread_item(thread).waits] == [second.card.message_id]
     assert_stores_agree(thread)
 
 
