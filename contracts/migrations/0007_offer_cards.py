@@ -32,7 +32,7 @@ def restore_states(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0009_earlier_names"),
-        ("contracts", "0005_superseded_offers"),
+        ("contracts", "0006_completed_legs"),
     ]
 
     operations = [
