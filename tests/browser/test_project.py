@@ -163,6 +163,7 @@ def test_both_sign_and_the_file_matches_the_shown_checksum(two_pages):
     sign(buyer, "Beatrice Buyer")
     sign(seller, "Samuel Seller")
     expect(seller.locator(".chip", has_text="In force")).to_be_visible()
+    seller.locator(".checksum summary").click()
     shown = seller.locator(".checksum code").inner_text()
     with seller.expect_download() as download:
         seller.get_by_role("link", name="Download PDF").click()
