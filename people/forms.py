@@ -3,9 +3,11 @@
 from typing import Any
 
 from django import forms
+from django.utils.safestring import SafeString, mark_safe
 
 from contracts.amounts import AmountError, parse_amount
 from contracts.models.fields import CURRENCIES
+from core.fragments import FragmentCache
 from people.crafts import CRAFTS, MAX_CRAFTS, check_crafts
 from people.languages import COMMON, MAX_LANGUAGES, check_languages, language_choices
 from people.models import ServiceProfile
@@ -20,6 +22,22 @@ def _filter_languages() -> list[Any]:
     return [("", "Any language"), ("Common", common), ("Other", rest)]
 
 
+class FilterSelect(forms.Select):
+    """Is rendered once for each value: its choices never change, and there are many of them."""
+
+    rendered = FragmentCache(max_entries=500, max_bytes=10 * 1024 * 1024)
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        key = repr((name, value, attrs))
+        html = self.rendered.get(key)
+        if html is None:
+            html = super().render(name, value, attrs, renderer)
+            self.rendered.put(key, html)
+        return mark_safe(html)
+
+
 class DirectoryForm(forms.Form):
     """Submitted with GET. A filter with an invalid value is left out."""
 
@@ -29,13 +47,15 @@ class DirectoryForm(forms.Form):
         max_length=MAX_QUERY_CHARS,
         widget=forms.TextInput(attrs={"type": "search", "placeholder": "Name, craft or style"}),
     )
-    craft = forms.ChoiceField(required=False, choices=[("", "Any craft"), *CRAFTS.items()])
+    craft = forms.ChoiceField(
+        required=False, choices=[("", "Any craft"), *CRAFTS.items()], widget=FilterSelect
+    )
     city = forms.CharField(
         required=False,
         max_length=80,
         widget=forms.TextInput(attrs={"list": "cities", "placeholder": "Any city"}),
     )
-    language = forms.ChoiceField(required=False, choices=_filter_languages)
+    language = forms.ChoiceField(required=False, choices=_filter_languages, widget=FilterSelect)
 
     @property
     def filters(self) -> DirectoryFilters:

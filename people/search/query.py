@@ -16,8 +16,8 @@ from people.models import DirectoryCity, DirectoryEntry, DirectoryWord
 from people.search.filters import DirectoryFilters
 from people.search.words import encode_word
 
-PAGE_SIZE = 24
-MAX_CANDIDATES = 400
+PAGE_SIZE = 18
+MAX_CANDIDATES = 200
 MAX_CITIES = 50
 
 
