@@ -3,6 +3,7 @@
 from django.core.exceptions import ValidationError
 
 MAX_CRAFTS = 5
+CRAFT_MISSING = "Choose at least one craft, so that people can find you."
 
 CRAFTS: dict[str, str] = {
     "art-director": "Art director",

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 from contracts.amounts import AmountError, parse_amount
 from contracts.models.fields import CURRENCIES
 from core.fragments import FragmentCache
-from people.crafts import CRAFTS, MAX_CRAFTS, check_crafts
+from people.crafts import CRAFT_MISSING, CRAFTS, MAX_CRAFTS, check_crafts
 from people.languages import COMMON, MAX_LANGUAGES, check_languages, language_choices
 from people.models import ServiceProfile
 from people.models.profiles import UNITS
@@ -119,6 +119,12 @@ class ServicesForm(forms.Form):
         if not cents:
             raise forms.ValidationError("Enter an amount above zero.", code="min")
         return cents
+
+    def clean(self) -> None:
+        """Shows a missing craft together with the errors of other fields."""
+        given = self.cleaned_data
+        if given.get("offers_services") and given.get("crafts") == []:
+            self.add_error("crafts", CRAFT_MISSING)
 
     def arguments(self) -> dict[str, Any]:
         given = dict(self.cleaned_data)

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from contracts.models.fields import CURRENCIES, MAX_CENTS
-from people.crafts import check_crafts
+from people.crafts import CRAFT_MISSING, check_crafts
 from people.languages import check_languages
 
 UNITS = {"hour": "an hour", "day": "a day", "project": "a project"}
@@ -59,7 +59,7 @@ class ServiceProfile(models.Model):
     def clean(self) -> None:
         wrong = {}
         if self.offers_services and not self.crafts:
-            wrong["crafts"] = "Choose at least one craft, so that people can find you."
+            wrong["crafts"] = CRAFT_MISSING
         if self.price_cents is not None and self.currency not in CURRENCIES:
             wrong["currency"] = "Choose a currency."
         if self.price_cents is not None and self.unit not in UNITS:

@@ -60,7 +60,8 @@ def _update_words(profile: ServiceProfile) -> None:
 
 def _list_texts(profile: ServiceProfile) -> list[str]:
     """What text search finds, the most important first."""
-    user, crafts = profile.user, [CRAFTS[craft] for craft in profile.crafts]
+    user = profile.user
+    crafts = [CRAFTS[craft] for craft in profile.crafts if craft in CRAFTS]
     return [user.display_name, user.handle, *crafts, user.city, user.headline, user.about]
 
 

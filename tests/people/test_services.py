@@ -72,6 +72,12 @@ def test_an_error_is_shown_at_its_field_and_nothing_is_saved(signed_in, mara, fi
     assert not DirectoryEntry.objects.filter(user=mara).exists()
 
 
+def test_all_errors_are_shown_at_once(signed_in):
+    response = signed_in.post(URL, GIVEN | {"crafts": [], "price": "a lot", "unit": ""})
+    assert set(response.context["form"].errors) == {"crafts", "price", "unit"}
+    assert "Correct the marked fields" in response.content.decode()
+
+
 def test_the_action_checks_what_no_form_has_checked(mara):
     for wrong in (
         {"crafts": ["astronaut"]},
