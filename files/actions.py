@@ -1,4 +1,4 @@
-"""Accepting uploads, binding them to messages and releasing them."""
+"""Accepting uploads, binding them to messages, releasing and deleting them."""
 
 import hashlib
 import tempfile
@@ -15,9 +15,10 @@ from django.utils import timezone
 from accounts.models import User
 from core.refusals import Refusal
 from files import storage
-from files.file_types import detect_file_type
-from files.models import FULL, File, FileUse
+from files.file_types import IMAGE, FileType, detect_file_type
+from files.models import File, FileUse
 from files.names import clean_name
+from files.queries import list_unused
 from files.scanners import Sample, list_scanners
 
 log = structlog.get_logger(__name__)
@@ -31,19 +32,44 @@ class Readable(Protocol):
 
 
 def accept_file(
-    owner: User, *, thread_id: str, name: str, content: Readable, file_id: str | None = None
+    owner: User,
+    *,
+    thread_id: str,
+    name: str,
+    content: Readable,
+    file_id: str | None = None,
+    only_images: bool = False,
 ) -> File:
     """Scans and stores an upload, or refuses it. No other user can see it before it is sent."""
-    _check_unsent_limit(owner)
+    file = File(owner=owner, thread_id=thread_id)
+    if file_id:
+        file.id = file_id
+    return _accept(file, name, content, only_images=only_images)
+
+
+def accept_photo(owner: User, *, content: Readable, centering: tuple[float, float]) -> File:
+    """Scans and stores a profile photo as squares around a point, given as fractions."""
+    return _accept(File(owner=owner), "", content, only_images=True, centering=centering)
+
+
+def _accept(
+    file: File,
+    name: str,
+    content: Readable,
+    *,
+    only_images: bool,
+    centering: tuple[float, float] | None = None,
+) -> File:
+    _check_unsent_limit(file.owner)
     with tempfile.TemporaryDirectory(prefix="parley-") as folder:
         original = Path(folder) / "original"
         digest = _copy(content, original)
         with original.open("rb") as copy:
             kind = detect_file_type(copy)
-        sample = Sample(original, kind, Path(folder))
-        file = File(owner=owner, thread_id=thread_id, kind=kind.kind, digest=digest)
-        if file_id:
-            file.id = file_id
+        if only_images:
+            _check_is_image(kind)
+        sample = Sample(original, kind, Path(folder), centering)
+        file.kind, file.digest = File.Kind.PHOTO if centering else kind.kind, digest
         # The row comes before the stored content, so that cleanup finds what a crash leaves.
         file.save(force_insert=True)
         try:
@@ -54,9 +80,15 @@ def accept_file(
     return file
 
 
+def _check_is_image(kind: FileType) -> None:
+    if kind.kind != IMAGE:
+        hint = "Photos can be JPEG, PNG, WebP, GIF, HEIC or AVIF."
+        raise Refusal("UPLOAD_TYPE", "This isn't a photo.", hint=hint)
+
+
 def _check_unsent_limit(owner: User) -> None:
     since = timezone.now() - timedelta(days=1)
-    unsent = File.objects.filter(owner=owner, created_at__gt=since, uses=None, tab_use=None)
+    unsent = list_unused().filter(owner=owner, created_at__gt=since)
     if unsent.count() >= MAX_UNSENT:
         raise Refusal("RATE_LIMITED", "You have too many unsent uploads.", retry_after=3600)
 
@@ -83,9 +115,9 @@ def _scan(file: File, sample: Sample, name: str) -> None:
     file.content_type = sample.content_type
     file.name = clean_name(name, file.kind, file.content_type)
     file.width, file.height, file.band = sample.width, sample.height, sample.band
-    file.size = sample.variants[FULL].stat().st_size
-    for variant, path in sample.variants.items():
-        with path.open("rb") as made:
+    file.size = sample.variants[file.variants[0]].stat().st_size
+    for variant in file.variants:
+        with sample.variants[variant].open("rb") as made:
             storage.save(file, variant, made)
     file.state = File.State.READY
     file.save()
@@ -139,5 +171,16 @@ def release_files(message_id: str) -> None:
 
 def release_unused(file_ids: Sequence[str]) -> None:
     """Marks those of the files that have no use left."""
-    unused = File.objects.filter(id__in=file_ids, uses=None, tab_use=None)
+    unused = list_unused().filter(id__in=file_ids)
     unused.update(released_at=timezone.now())
+
+
+def discard_file(file: File) -> None:
+    """Deletes a file without uses. Must not raise: its use is removed already, and if its content
+    cannot be deleted now, cleanup does it later."""
+    release_unused([file.id])
+    try:
+        storage.delete(file)
+        file.delete()
+    except Exception:
+        log.exception("file_not_discarded", file=file.id)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from files import storage
 from files.models import File, FileUse, TabUse
+from files.queries import list_unused
 
 # An offline client may keep a message, with its files, for so long before sending it.
 UNSENT_RETENTION = timedelta(days=31)
@@ -45,8 +46,7 @@ def _list_unused() -> QuerySet[File]:
         | Q(released_at__lt=now - kept)
         | Q(released_at=None, created_at__lt=now - UNSENT_RETENTION)
     )
-    in_use = FileUse.objects.values("file_id")
-    return exclude_retained(File.objects.filter(expired, tab_use=None).exclude(pk__in=in_use))
+    return exclude_retained(list_unused().filter(expired))
 
 
 def exclude_retained(files: QuerySet[File]) -> QuerySet[File]:

@@ -9,6 +9,8 @@ CLEAR, SUGGESTIVE, EXPLICIT = 0, 1, 2
 BANDS = [(CLEAR, "clear"), (SUGGESTIVE, "suggestive"), (EXPLICIT, "explicit")]
 # Variants: the full image, the thumbnail in a thread, and the blurred image of safe mode.
 FULL, THUMB, BLUR = "full", "thumb", "blur"
+# Variants of a profile photo: squares, named by their side in pixels.
+SQUARES = ("640", "320", "128")
 
 
 def new_file_id() -> str:
@@ -24,13 +26,15 @@ class File(models.Model):
 
     class Kind(models.TextChoices):
         IMAGE = "image"
+        # A profile photo, of which only squares are stored.
+        PHOTO = "photo"
         PDF = "pdf"
         TEXT = "text"
 
     id = models.CharField(primary_key=True, max_length=31, default=new_file_id, editable=False)
     owner = models.ForeignKey(User, models.PROTECT, related_name="files")
-    # It can be sent in this thread only.
-    thread_id = models.CharField(max_length=31)
+    # It can be sent in this thread only. Empty for a file of a profile.
+    thread_id = models.CharField(max_length=31, blank=True)
     state = models.CharField(max_length=11, choices=State, default=State.QUARANTINED)
     kind = models.CharField(max_length=5, choices=Kind)
     name = models.CharField(max_length=120)
@@ -54,6 +58,8 @@ class File(models.Model):
 
     @property
     def variants(self) -> tuple[str, ...]:
+        if self.kind == self.Kind.PHOTO:
+            return SQUARES
         return (FULL, THUMB, BLUR) if self.kind == self.Kind.IMAGE else (FULL,)
 
     def path(self, variant: str) -> str:

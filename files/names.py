@@ -12,7 +12,12 @@ EXTENSIONS = {
     "application/pdf": ("pdf",),
     "text/plain": ("txt", "csv", "md", "log"),
 }
-DEFAULT_NAMES = {File.Kind.IMAGE: "Photo", File.Kind.PDF: "Document", File.Kind.TEXT: "Text"}
+DEFAULT_NAMES = {
+    File.Kind.IMAGE: "Photo",
+    File.Kind.PHOTO: "Photo",
+    File.Kind.PDF: "Document",
+    File.Kind.TEXT: "Text",
+}
 # Prefixes of names that other services give to saved files.
 _SERVICE_PREFIX = re.compile(
     r"^(WhatsApp[ _-](Image|Video|Audio|Document)|telegram-cloud-(photo|document)(-size)?|FB_IMG"

@@ -1,6 +1,7 @@
-"""Files of a user."""
+"""Files of a user, and files without a use."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -8,6 +9,16 @@ from accounts.models import User
 from files.models import File
 
 MAX_SHOWN = 60
+# Registered by other apps: queries of ids of files that they use.
+USE_QUERIES: list[Callable[[], QuerySet[Any, Any]]] = []
+
+
+def list_unused() -> QuerySet[File]:
+    """Files that are in no message, in no tab and not used by another app."""
+    unused = File.objects.filter(uses=None, tab_use=None)
+    for used_ids in USE_QUERIES:
+        unused = unused.exclude(pk__in=used_ids())
+    return unused
 
 
 def list_images(owner: User, *, thread_id: str, also: Sequence[str] = ()) -> list[File]:

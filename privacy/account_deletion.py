@@ -8,7 +8,7 @@ from core.refusals import Refusal
 from files import storage
 from files.cleanup import exclude_retained
 from files.exports import delete_exports
-from files.models import File
+from files.queries import list_unused
 from privacy.anonymise import anonymise_cards, anonymise_messages, anonymise_outbox, list_names
 from threads import cache
 from threads.actions.participants import leave_thread
@@ -91,7 +91,7 @@ def _delete_owned(user: User) -> None:
             Connection(keys.connection_pk(item.id), keys.METADATA).delete()
         item.delete()
     # Files that a case retains are deleted by cleanup once it is resolved.
-    for file in exclude_retained(File.objects.filter(owner=user, uses=None, tab_use=None)):
+    for file in exclude_retained(list_unused().filter(owner=user)):
         storage.delete(file)
         file.delete()
     delete_exports(user)

@@ -40,7 +40,7 @@ def _reencode(request: dict[str, Any]) -> dict[str, Any]:
             return {"refused": refused}
         image.draft("RGB", (FULL_SIDE, FULL_SIDE))
         picture = _normalise(image)
-    return _save_all(picture, Path(request["folder"]))
+    return _save_all(picture, request)
 
 
 def _check_size(size: tuple[int, int], request: dict[str, Any]) -> str:
@@ -81,18 +81,27 @@ def _in_srgb(picture: Image.Image, profile: bytes) -> Image.Image:
     return converted or picture
 
 
-def _save_all(picture: Image.Image, folder: Path) -> dict[str, Any]:
-    is_opaque = picture.mode == "RGB"
+def _save_all(picture: Image.Image, request: dict[str, Any]) -> dict[str, Any]:
+    folder = Path(request["folder"])
+    clean = Image.new(picture.mode, picture.size)
+    clean.paste(picture)  # A new image has no metadata.
     for name, side in (("full", FULL_SIDE), ("thumb", THUMB_SIDE), ("blur", BLUR_SIDE)):
-        copy = Image.new(picture.mode, picture.size)
-        copy.paste(picture)  # A new image has no metadata.
+        copy = clean.copy()
         copy.thumbnail((side, side), Image.Resampling.LANCZOS)
-        if is_opaque:
-            copy.save(folder / name, "JPEG", quality=88, optimize=True, progressive=True)
-        else:
-            copy.save(folder / name, "WEBP", quality=88)
-    content_type = "image/jpeg" if is_opaque else "image/webp"
+        _save(copy, folder / name)
+    for name in request.get("squares", ()):
+        size = (int(name), int(name))
+        method, centering = Image.Resampling.LANCZOS, request["centering"]
+        _save(ImageOps.fit(clean, size, method, centering=centering), folder / name)
+    content_type = "image/jpeg" if picture.mode == "RGB" else "image/webp"
     return {"width": picture.width, "height": picture.height, "content_type": content_type}
+
+
+def _save(picture: Image.Image, path: Path) -> None:
+    if picture.mode == "RGB":
+        picture.save(path, "JPEG", quality=88, optimize=True, progressive=True)
+    else:
+        picture.save(path, "WEBP", quality=88)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from core.refusals import Refusal
 from files.images.worker import WorkerFailed, WorkerPool, WorkersBusy
-from files.models import BLUR, FULL, THUMB, File
+from files.models import BLUR, FULL, SQUARES, THUMB, File
 from files.scanners.sample import Sample
 
 # Large images have a separate worker with low priority: one that takes seconds must not delay the
@@ -38,7 +38,8 @@ class BuiltInScanner:
                 )
         sample.content_type = response["content_type"]
         sample.width, sample.height = response["width"], response["height"]
-        sample.variants = {variant: sample.folder / variant for variant in (FULL, THUMB, BLUR)}
+        made = (FULL, THUMB, BLUR, *(SQUARES if sample.centering else ()))
+        sample.variants = {variant: sample.folder / variant for variant in made}
 
     def _encode(self, sample: Sample) -> dict[str, Any]:
         limits = settings.FILES
@@ -46,6 +47,8 @@ class BuiltInScanner:
             "path": str(sample.path),
             "format": sample.kind.format,
             "folder": str(sample.folder),
+            "squares": SQUARES if sample.centering else (),
+            "centering": sample.centering,
             **{
                 name: limits[name]
                 for name in ("most_pixels", "most_megapixels", "small_megapixels")

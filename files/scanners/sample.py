@@ -13,6 +13,8 @@ class Sample:
     kind: FileType
     # Where scanners write their output.
     folder: Path
+    # For a profile photo: the point to keep in a square, as fractions of width and height.
+    centering: tuple[float, float] | None = None
     content_type: str = ""
     width: int = 0
     height: int = 0
