@@ -1,6 +1,6 @@
-"""Users and the outbox in the admin. Users can be found and verified here, not added or deleted.
+"""Users and the outbox in the admin. Users can be found here, not added or deleted.
 
-They are suspended under a case, where it is recorded.
+They are suspended under a case and verified on request, which is recorded.
 """
 
 from typing import Any
@@ -16,7 +16,6 @@ from core.outbox.models import OutboxEntry
 
 # Set here, because help texts on the model are part of migrations.
 HELP_TEXTS = {
-    "avatar": "URL of the image. If empty, initials are shown.",
     "safe_mode": "Blurs suggestive photos and hides explicit ones.",
 }
 PERMISSION_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
@@ -30,7 +29,10 @@ class UserAdmin(admin.ModelAdmin):
     ordering = ("-date_joined",)
     exclude = ("password",)
     filter_horizontal = ("groups", "user_permissions")
-    readonly_fields = ("id", "email", "is_active", "muted_until", "date_joined", "last_login")
+    readonly_fields = (
+        *("id", "email", "avatar", "verified", "is_active", "muted_until"),
+        *("date_joined", "last_login"),
+    )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -34,6 +34,7 @@ def anonymise_user(user: User) -> None:
     user.verified = user.is_active = user.is_staff = user.is_superuser = False
     user.requires_verified = user.requires_date = user.requires_budget = False
     user.has_new_report_answer = False
+    user.onboarding_step = ""
     user.muted_until = user.last_login = None
     user.deleted_at = timezone.now()
     user.set_unusable_password()

@@ -13,6 +13,7 @@ from accounts.models import User, add_profile_entry
 from accounts.profiles.handles import HANDLE_TAKEN, MAX_HANDLE_CHARS, check_handle
 from accounts.profiles.text import check_line, check_policy
 from accounts.queries import suggest_handle
+from accounts.sign_in.confirmation import remember_unconfirmed
 from core.ids import is_id
 from core.refusals import Refusal
 from core.time_zones import UTC, list_time_zones
@@ -68,6 +69,8 @@ class SignUpForm(allauth_forms.SignupForm):
         return self.cleaned_data["time_zone"] or UTC
 
     def try_save(self, request: HttpRequest) -> Any:
+        # For new and for known addresses: the next page must not differ.
+        remember_unconfirmed(request, self.cleaned_data["email"])
         if self.account_already_exists:
             # Takes as long as a real sign-up, so that timing does not reveal existing accounts.
             make_password(self.cleaned_data["password1"])

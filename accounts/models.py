@@ -33,6 +33,14 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
 
+class OnboardingStep(models.TextChoices):
+    """What a new user is asked for after confirming the address, in this order."""
+
+    PROFILE = "profile", "Name and photo"
+    WORK = "work", "What you do"
+    PEOPLE = "people", "People to talk to"
+
+
 class User(AbstractBaseUser, PermissionsMixin):
     """A user. Buyer and seller are roles in a thread, not types of users."""
 
@@ -68,6 +76,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     muted_until = models.DateTimeField(null=True, blank=True, editable=False)
     # Set when one of their reports is answered, cleared when they view the answer.
     has_new_report_answer = models.BooleanField(default=False, editable=False)
+    # The next step; empty once onboarding is finished, and for users who did not sign up.
+    onboarding_step = models.CharField(
+        max_length=10, choices=OnboardingStep, blank=True, editable=False
+    )
     is_staff = models.BooleanField(default=False)
     # The row of a deleted account stays, anonymised, because records refer to it.
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.actions import change_profile, change_requirements, set_safe_mode
 from accounts.forms import ProfileForm, RequirementsForm
 from accounts.models import User
+from accounts.sign_in.confirmation import resend_confirmation
 from core.refusals import Refusal
 
 THEMES = ("light", "dark", "system")
@@ -57,6 +58,14 @@ def safe_mode(request: HttpRequest) -> HttpResponse:
     set_safe_mode(user, on=request.POST.get("safe_mode") == "on")
     messages.success(request, f"Safe mode is now {'on' if user.safe_mode else 'off'}.")
     return redirect("accounts:settings")
+
+
+@require_POST
+def resend(request: HttpRequest) -> HttpResponse:
+    """Sends the confirmation email of a sign-up again."""
+    if not resend_confirmation(request):
+        messages.warning(request, "Wait a few minutes before you ask for another email.")
+    return redirect("account_email_verification_sent")
 
 
 @require_POST

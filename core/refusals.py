@@ -123,6 +123,9 @@ REFUSALS: dict[str, RefusalText] = {
     "PERSON_NOT_FOUND": RefusalText(
         404, "We couldn't find that person.", "Check the address, or go back to your inbox."
     ),
+    "PHOTO_NOT_FOUND": RefusalText(
+        404, "We couldn't find that photo.", "It may have been removed or replaced."
+    ),
     "RATE_LIMITED": RefusalText(
         429, "You're doing that too quickly.", "Wait a moment and try again."
     ),
@@ -171,5 +174,8 @@ REFUSALS: dict[str, RefusalText] = {
         415,
         "We accept photos, PDFs and text files up to 20 MB.",
         "Photos can be JPEG, PNG, WebP, GIF, HEIC or AVIF.",
+    ),
+    "VERIFICATION_NOT_FOUND": RefusalText(
+        404, "We couldn't find that request.", "Go back to the list of requests."
     ),
 }

@@ -21,7 +21,9 @@ from moderation.actions.interventions import take_action
 from moderation.export import export_case
 from moderation.forms import CaseActionForm, NoteForm, ReadForm, ReasonForm, ResolveForm
 from moderation.models import AuditEntry, Case
+from moderation.read_only_admin import ReadOnlyAdmin
 from moderation.roles import RESTRICT, WORK
+from moderation.verification_admin import VerificationRequestAdmin  # noqa: F401  (registers it)
 from threads.views.file_response import serve
 
 
@@ -61,21 +63,6 @@ class CaseAboutFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Case]) -> QuerySet[Case]:
         return queryset.filter(about=self.value()) if self.value() else queryset
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows are changed by actions only, not through the admin forms."""
-
-    actions = None
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(Case)

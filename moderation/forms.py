@@ -5,6 +5,7 @@ from django import forms
 from core.ids import is_id
 from moderation.actions.interventions import CARD, CASE_ACTIONS, PERSON
 from moderation.models import MAX_TEXT_CHARS, Case, Report
+from people.models.verification import MAX_REASON_CHARS
 
 MAX_MUTE_DAYS = 365
 NOT_A_MESSAGE = "Not a message."
@@ -50,6 +51,17 @@ class ResolveForm(ReasonForm):
         data = self.cleaned_data
         answers = {report.pk: data[name] for name, report in self.reports.items()}
         return {"reason": data["reason"], "answers": answers}
+
+
+class VerificationDecisionForm(forms.Form):
+    decision = forms.ChoiceField(choices=[("approve", "Approve"), ("decline", "Decline")])
+    reason = forms.CharField(required=False, max_length=MAX_REASON_CHARS)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if data.get("decision") == "decline" and not data.get("reason"):
+            self.add_error("reason", "Give a reason, which the user will see.")
+        return data
 
 
 class NoteForm(forms.Form):

@@ -5,7 +5,13 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from accounts.models import User
-from people.models import FirstContact, ServiceProfile
+from people.models import (
+    FirstContact,
+    Photo,
+    PortfolioImage,
+    ServiceProfile,
+    VerificationRequest,
+)
 from people.response_times import measure
 from people.search.index import refresh_listing, remove_listing
 
@@ -52,3 +58,7 @@ def delete_profile_data(user: User) -> None:
     remove_listing(user.pk)
     ServiceProfile.objects.filter(pk=user.pk).delete()
     FirstContact.objects.filter(recipient=user).delete()
+    # Their files have no use then, and are deleted with the other unused files of the user.
+    Photo.objects.filter(user=user).delete()
+    PortfolioImage.objects.filter(user=user).delete()
+    VerificationRequest.objects.filter(user=user).delete()

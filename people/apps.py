@@ -9,9 +9,12 @@ class PeopleConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from files import queries
+        from people.files_in_use import USE_QUERIES
         from people.views.request_sender import request_sender_section
         from threads import registry, signals
 
+        queries.USE_QUERIES.extend(USE_QUERIES)
         registry.page_sections.append(request_sender_section)
         signals.profile_changed.connect(_refresh_listing, dispatch_uid="directory")
         signals.request_sent.connect(_record_request, dispatch_uid="response times")

@@ -28,11 +28,15 @@ from files.exports import request_export
 from files.models import File
 from moderation.actions.cases import take_case
 from moderation.actions.reports import report_thread
+from people.models import Photo
+from people.photos import set_photo
+from people.portfolio import add_image
 from privacy.export.worker import export_next
 from projects.actions.bookings import deliver_finals, link_bookings
 from realtime.sockets.commands import COMMANDS, handle_command
 from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import book, offer_in, pay
+from tests.files.conftest import picture
 from tests.threads.conftest import add_friend, make_person, say, start
 from threads.actions.blocks import block_person
 from threads.actions.participants import add_participant, remove_participant
@@ -60,6 +64,17 @@ class Scene:
 
     def thread_for(self, kind: str) -> str:
         return self.blocked_thread if kind == "blocked" else self.thread
+
+    @cached_property
+    def photo_id(self) -> str:
+        set_photo(self.seller, content=io.BytesIO(picture()))
+        return Photo.objects.get(user=self.seller).file_id
+
+    @cached_property
+    def portfolio_id(self) -> str:
+        """An image in the portfolio of the participant."""
+        owner = self.people["participant"]
+        return add_image(owner, key="1", content=io.BytesIO(picture())).file_id
 
     @cached_property
     def booking(self) -> "Booking":
@@ -143,6 +158,7 @@ def row(**expected: object) -> dict[str, object]:
 OPEN = row(others=200)
 SIGNED_IN = row(others=200, anonymous="in", suspended="in")
 SIGNED_IN_POST = row(others=302, anonymous="in", suspended="in")
+OWNER_POST = row(anonymous="in", suspended="in", participant=302, others=404)
 THREAD_PAGE = row(anonymous="in", suspended="in", participant=200, blocked=200, others=404)
 THREAD_POST = row(anonymous="in", suspended="in", participant=302, blocked=302, others=404)
 
@@ -164,6 +180,10 @@ def message_args(scene: Scene, kind: str) -> list[str]:
 
 def seller_args(scene: Scene, kind: str) -> list[str]:
     return [scene.seller.handle]
+
+
+def portfolio_args(scene: Scene, kind: str) -> list[str]:
+    return [scene.portfolio_id]
 
 
 @dataclass
@@ -209,9 +229,26 @@ VIEWS: dict[str, View] = {
     "people:services": View(
         SIGNED_IN_POST, post=post_data(languages=["en"], currency="EUR", unit="day")
     ),
+    "people:photo": View(SIGNED_IN, lambda scene, kind: [scene.photo_id]),
+    "people:portfolio_image": View(SIGNED_IN, lambda scene, kind: [scene.portfolio_id]),
+    # Users who did not sign up themselves are not sent through it.
+    "people:onboarding": View(SIGNED_IN_POST),
+    "people:onboarding_profile": View(SIGNED_IN_POST),
+    "people:onboarding_work": View(SIGNED_IN_POST),
+    "people:onboarding_people": View(SIGNED_IN_POST),
+    "people:edit_photo": View(SIGNED_IN),
+    "people:remove_photo": View(SIGNED_IN_POST, post=post_data()),
+    "people:edit_portfolio": View(SIGNED_IN),
+    # The image is the participant's; removing one that is not mine changes nothing.
+    "people:caption": View(OWNER_POST, portfolio_args, post=post_data(caption="Mine")),
+    "people:move_image": View(OWNER_POST, portfolio_args, post=post_data(to="0")),
+    "people:remove_image": View(SIGNED_IN_POST, portfolio_args, post=post_data()),
+    "people:verification": View(SIGNED_IN),
+    "people:withdraw_verification": View(SIGNED_IN_POST, post=post_data()),
     "accounts:settings": View(SIGNED_IN),
     "accounts:requirements": View(SIGNED_IN_POST, post=post_data(requires_date="on")),
     "accounts:safe_mode": View(SIGNED_IN_POST, post=post_data(safe_mode="on")),
+    "accounts:resend_confirmation": View(row(others=302), post=post_data()),
     "accounts:theme": View(row(others=302), post=post_data(theme="dark")),
     "inbox:inbox": View(SIGNED_IN),
     "inbox:folder": View(SIGNED_IN, lambda scene, kind: ["archived"]),

@@ -7,10 +7,11 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib import messages
 from django.forms import Form
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from accounts.models import User
+from accounts.models import OnboardingStep, User
+from accounts.sign_in.confirmation import remember_unconfirmed
 
 FILE_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
 SIGN_UP_FIELDS = ("display_name", "handle", "city", "time_zone")
@@ -32,6 +33,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def save_user(self, request: HttpRequest, user: User, form: Form, commit: bool = True) -> User:
         for field in SIGN_UP_FIELDS:
             setattr(user, field, form.cleaned_data[field])
+        user.onboarding_step = OnboardingStep.PROFILE
         return super().save_user(request, user, form, commit)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
@@ -39,6 +41,22 @@ class AccountAdapter(DefaultAccountAdapter):
         if settings.EMAIL_BACKEND == FILE_BACKEND:
             folder = settings.EMAIL_FILE_PATH
             messages.info(self.request, f"No mail server is set up. Emails are saved to {folder}.")
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("people:onboarding")
+
+    def get_login_redirect_url(self, request: HttpRequest) -> str:
+        """New users continue with their onboarding."""
+        if getattr(request.user, "onboarding_step", ""):
+            return reverse("people:onboarding")
+        return super().get_login_redirect_url(request)
+
+    def respond_email_verification_sent(
+        self, request: HttpRequest, user: User | None
+    ) -> HttpResponse:
+        if user is not None:
+            remember_unconfirmed(request, user.email)
+        return super().respond_email_verification_sent(request, user)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         return super().get_reset_password_from_key_url(key.removeprefix("usr_"))

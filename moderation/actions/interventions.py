@@ -17,6 +17,9 @@ from moderation.audit import record
 from moderation.models import Case
 from moderation.queries import access_case, list_people
 from moderation.roles import RESTRICT, WORK
+from people.photos import remove_photo
+from people.portfolio import clear_portfolio
+from people.verification import revoke_verification
 from projects.actions.cards import decide_card
 from threads.actions import staff as in_thread
 from threads.actions.holds import release_author
@@ -53,6 +56,9 @@ CASE_ACTIONS: dict[str, CaseAction] = {
     "person.release": CaseAction(AUTHOR, WORK, release_author),
     "person.suspend": CaseAction(PERSON, RESTRICT, suspend_person),
     "person.restore": CaseAction(PERSON, RESTRICT, restore_person),
+    "person.remove_photo": CaseAction(PERSON, RESTRICT, remove_photo),
+    "person.clear_portfolio": CaseAction(PERSON, RESTRICT, clear_portfolio),
+    "person.revoke_verification": CaseAction(PERSON, RESTRICT, revoke_verification),
 }
 
 

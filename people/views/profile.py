@@ -17,7 +17,9 @@ from accounts.queries import get_person
 from contracts.queries import count_completed_bookings
 from core.time_zones import time_in
 from people.models import ServiceProfile
+from people.portfolio import list_portfolio
 from people.summaries import summarise
+from people.verification import get_status
 from threads.actions.blocks import block_person, unblock_person
 from threads.dynamodb import keys
 from threads.models import Participant
@@ -41,6 +43,8 @@ def profile(request: AuthenticatedRequest, handle: str) -> HttpResponse:
         "completed": _count_label(person),
         "start_url": "",
         "report_url": "",
+        "portfolio": list_portfolio(person),
+        "verification": get_status(person) if is_me else None,
     }
     if not is_me:
         context |= _relation(request.user, person)

@@ -11,6 +11,7 @@ from accounts.models import Block, SignIn, User
 from contracts.models import Leg, Offer
 from core.refusals import Refusal
 from people.models import FirstContact, ServiceProfile
+from privacy.export.profile import write_profile
 from privacy.export.thread import add_documents, write_thread
 from privacy.export.zip_file import ExportZip
 from threads import queries
@@ -24,6 +25,7 @@ FORMAT = "parley-person-1"
 
 def write_account(export_zip: ExportZip, user: User) -> None:
     export_zip.add_json("person.json", describe_person(user))
+    write_profile(export_zip, user)
     conversations = _write_conversations(export_zip, user)
     legs = _list_legs(user)
     export_zip.add_json("bookings.json", _describe_bookings(user, legs))

@@ -27,7 +27,7 @@ export class Lightbox {
     const link = target.closest("[data-picture]");
     const picture = target.closest(".picture");
     if (isHidden(picture)) return reveal(picture);
-    this.list = target.closest("[data-timeline], [data-tab]"); // The photos to step through.
+    this.list = target.closest("[data-timeline], [data-tab], [data-gallery]"); // The photos to step through.
     if (link) this.#open(link);
   }
 

@@ -38,6 +38,12 @@ def make_person(db):
 
 
 @pytest.fixture
+def new_email():
+    """An address without an account."""
+    return f"zoe-{secrets.token_hex(4)}@example.org"
+
+
+@pytest.fixture
 def mara(make_person):
     return make_person("Mara Lind", time_zone="Europe/Berlin", city="Berlin")
 

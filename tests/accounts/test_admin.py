@@ -54,13 +54,17 @@ def test_password_hashes_are_not_shown(superuser, mara):
 
 
 @pytest.mark.storage
-def test_verifying_is_relayed_to_the_table_and_suspending_needs_a_case(limited_staff, mara):
+def test_a_change_is_relayed_to_the_table_and_verifying_and_suspending_are_no_fields(
+    limited_staff, mara
+):
     client = sign_in(limited_staff)
     before = OutboxEntry.objects.filter(payload={"user": mara.id}).count()
-    assert client.post(page_of(mara), form_of(mara, verified="on", is_active="")).status_code == 302
+    form = form_of(mara, display_name="Mara L.", verified="on", avatar="/x.png", is_active="")
+    assert client.post(page_of(mara), form).status_code == 302
     stored = User.objects.get(pk=mara.pk)
-    assert stored.verified
+    assert stored.display_name == "Mara L."
     assert stored.is_active
+    assert (stored.verified, stored.avatar) == (False, "")
     assert OutboxEntry.objects.filter(payload={"user": mara.id}).count() == before + 1
 
 

@@ -1,5 +1,4 @@
 import re
-import secrets
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -14,12 +13,6 @@ from core.outbox.models import OutboxEntry
 from tests.accounts.conftest import PASSWORD, is_signed_in, link_in, sign_in
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def new_email():
-    """An address without an account."""
-    return f"zoe-{secrets.token_hex(4)}@example.org"
 
 
 def sign_up(client, email, **fields):
@@ -66,7 +59,7 @@ def test_the_link_works_in_another_browser_without_signing_in(client, make_clien
     other_client = make_client()
     assert other_client.post(link_in(mail.outbox[0])).url == "/accounts/login/"
     assert not is_signed_in(other_client)
-    assert sign_in(other_client, User.objects.get(email=new_email)).url == "/inbox/"
+    assert sign_in(other_client, User.objects.get(email=new_email)).url == "/onboarding/"
 
 
 def test_without_the_link_the_right_password_does_not_sign_in(client, make_client, new_email):

@@ -40,8 +40,19 @@ def sign_in(page: Page, email: str, password: str = PASSWORD) -> Page:
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password", exact=True).fill(password)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    page.wait_for_url("**/inbox/")
+    page.wait_for_url(re.compile("/(inbox|onboarding/profile)/$"))
+    if "onboarding" in page.url:
+        skip_onboarding(page)
     return page
+
+
+def skip_onboarding(page: Page) -> None:
+    for step in ("profile", "work"):
+        page.wait_for_url(f"**/onboarding/{step}/")
+        page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="Browse all people").click()
+    page.wait_for_url("**/people/")
+    page.goto("/inbox/")
 
 
 @pytest.mark.parametrize("device", [{}, PHONE], ids=["desktop", "phone"])

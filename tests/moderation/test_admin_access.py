@@ -19,6 +19,8 @@ from accounts.models import User
 from core.outbox.models import OutboxEntry
 from files.actions import accept_file
 from moderation.models import AuditEntry, Case
+from people.models import VerificationRequest
+from people.verification import request_verification
 from tests.moderation.conftest import make_person, make_staff, report, sign_in, taken
 from tests.test_access import names
 from tests.threads.conftest import messages_of, say, start
@@ -41,6 +43,7 @@ KINDS = (
 class Scenario:
     staff: dict[str, User | None]
     cases: dict[str, Case]
+    verification: VerificationRequest
 
     def case_for(self, kind: str) -> Case:
         return self.cases.get(kind, self.cases["support with it"])
@@ -62,7 +65,11 @@ def scenario(db: None) -> Scenario:
     User.objects.filter(pk=staff["superuser"].pk).update(is_superuser=True)
     staff["superuser"] = User.objects.get(pk=staff["superuser"].pk)
     cases = {kind: _case_of(staff[kind]) for kind in ("support with it", "safety with it")}
-    return Scenario(staff, cases)
+    words = io.BytesIO(b"Words")
+    verification = request_verification(
+        make_person("Vera"), link="https://vera.example", document=words, name="a.txt"
+    )
+    return Scenario(staff, cases, verification)
 
 
 def _case_of(assignee: User) -> Case:
@@ -129,6 +136,15 @@ ROWS: dict[str, dict[str, object]] = {
     "accounts_outboxentry_add": NEVER,
     "accounts_outboxentry_delete": NEVER,
 }
+ROWS |= {
+    "people_verificationrequest_changelist": QUEUE,
+    "people_verificationrequest_change": row("in", 403, "in", 404, 200, 200, 200, 200, 200),
+    "people_verificationrequest_history": QUEUE,
+    "people_verificationrequest_decide": row("in", 403, "in", 404, 302, 302, 302, 302, 302),
+    "people_verificationrequest_document": row("in", 403, "in", 404, 200, 200, 200, 200, 200),
+    "people_verificationrequest_add": NEVER,
+    "people_verificationrequest_delete": NEVER,
+}
 # Pages of Django's own admin.
 for page in ("changelist", "add", "change", "delete", "history"):
     ROWS[f"auth_group_{page}"] = SUPER
@@ -151,6 +167,7 @@ POSTS: dict[str, dict[str, str]] = {
     "moderation_case_resolve": {"reason": "Done"},
     "moderation_case_reopen": {"reason": "Again"},
     "moderation_case_export": {"reason": "For the court"},
+    "people_verificationrequest_decide": {"decision": "approve"},
 }
 
 
@@ -164,6 +181,10 @@ def address_of(name: str, scenario: Scenario, kind: str) -> str:
     case = scenario.case_for(kind)
     if name == "moderation_case_file":
         return reverse(f"admin:{name}", args=[case.id, file_of(case)])
+    if name.startswith("people_") and not name.endswith(("add", "changelist")):
+        is_ours = name.endswith(("decide", "document"))
+        request_id = scenario.verification.id
+        return reverse(f"admin:{name}", args=[request_id if is_ours else quote(request_id)])
     if name in POSTS and name.startswith("moderation_case"):
         return reverse(f"admin:{name}", args=[case.id])
     if name.startswith("moderation_case") and not name.endswith(("add", "changelist")):
@@ -242,11 +263,10 @@ def test_reading_more_of_a_thread_needs_a_reason_and_records_it(scenario):
 
 def test_changes_need_a_post_with_a_csrf_token(scenario):
     kind = "safety with it"
-    case = scenario.case_for(kind)
     for name, data in POSTS.items():
         if name == "logout":
             continue
-        address = reverse(f"admin:{name}", args=[case.id])
+        address = address_of(name, scenario, kind)
         client = sign_in(scenario.staff[kind])
         assert client.get(address).status_code == 405
         strict = Client(enforce_csrf_checks=True)

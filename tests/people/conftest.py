@@ -1,10 +1,45 @@
+import io
+
 import pytest
+from PIL import Image
 
 from accounts.models import User
 from people.actions import change_services
-from tests.accounts.conftest import client, make_client, make_person, mara, sign_in, tomas
+from tests.accounts.conftest import (
+    client,
+    make_client,
+    make_person,
+    mara,
+    new_email,
+    sign_in,
+    tomas,
+)
+from tests.files.conftest import kept, picture
 
-__all__ = ["client", "make_client", "make_person", "mara", "tomas"]
+__all__ = ["client", "kept", "make_client", "make_person", "mara", "new_email", "picture", "tomas"]
+
+RED, BLUE = (220, 30, 30), (30, 30, 220)
+
+
+def two_halves(size=(400, 200)) -> bytes:
+    """A photo whose left (or upper) half is red and whose other half is blue."""
+    image = Image.new("RGB", size, RED)
+    wide = size[0] > size[1]
+    image.paste(BLUE, (size[0] // 2 if wide else 0, 0 if wide else size[1] // 2, *size))
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+def visit_as(make_client, person):
+    client = make_client()
+    sign_in(client, person)
+    return client
+
+
+def stored_files(folder) -> list[str]:
+    """The names of all stored files, by folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def offer(user: User, **changed: object) -> User:
