@@ -96,6 +96,13 @@ def sellers() -> list[DemoSeller]:
     ]
 
 
+def portfolios() -> dict[str, list[tuple[str, str]]]:
+    """Names of images in works.py, with captions, by user."""
+    return {
+        key: [(name, text) for name, text in rows] for key, rows in _read("portfolios.json").items()
+    }
+
+
 def conversations(now: datetime) -> list[DemoConversation]:
     """All conversations relative to `now` (aware). Deterministic for the same `now`."""
     now = now.astimezone(UTC)

@@ -16,8 +16,11 @@ SCALE = 2
 @cache
 def draw(name: str) -> bytes:
     """The JPEG of that name; always the same bytes."""
+    return encode(PICTURES[name](Random(name)))
+
+
+def encode(picture: Image.Image) -> bytes:
     out = io.BytesIO()
-    picture = PICTURES[name](Random(name))
     size = (picture.width // SCALE, picture.height // SCALE)
     _grained(picture.resize(size, Image.Resampling.LANCZOS)).save(out, "JPEG", quality=88)
     return out.getvalue()
@@ -31,7 +34,7 @@ def _grained(picture: Image.Image) -> Image.Image:
     )
 
 
-def _canvas(
+def canvas(
     width: int, height: int, top: str, bottom: str
 ) -> tuple[Image.Image, ImageDraw.ImageDraw]:
     size = (width * SCALE, height * SCALE)
@@ -40,7 +43,7 @@ def _canvas(
     return picture, ImageDraw.Draw(picture)
 
 
-def _shadow(picture: Image.Image, *boxes: tuple[float, float, float, float]) -> None:
+def shadow(picture: Image.Image, *boxes: tuple[float, float, float, float]) -> None:
     # Drawn small, because it is blurred anyway.
     small = Image.new("L", (picture.width // 8, picture.height // 8), 0)
     pen = ImageDraw.Draw(small)
@@ -52,7 +55,7 @@ def _shadow(picture: Image.Image, *boxes: tuple[float, float, float, float]) -> 
 
 def _column(picture: Image.Image, x: int, ground: int, wide: int, tall: int, colour: str) -> None:
     """A plinth: a standing cylinder lit from the left."""
-    _shadow(picture, (x - wide * 0.2, ground - wide * 0.2, x + wide * 1.7, ground + wide * 0.28))
+    shadow(picture, (x - wide * 0.2, ground - wide * 0.2, x + wide * 1.7, ground + wide * 0.28))
     light = Image.linear_gradient("L").rotate(90).resize((wide, tall + wide // 2))
     body = Image.composite(
         Image.new("RGB", light.size, colour),
@@ -74,7 +77,7 @@ def _column(picture: Image.Image, x: int, ground: int, wide: int, tall: int, col
 
 def _plinths(colours: list[str]) -> Callable[[Random], Image.Image]:
     def picture(rng: Random) -> Image.Image:
-        image, pen = _canvas(1200, 900, "#e9e2d4", "#cfc4b1")
+        image, pen = canvas(1200, 900, "#e9e2d4", "#cfc4b1")
         pen.rectangle((0, 1240, 2400, 1800), fill="#b9ab95")
         for number, colour in enumerate(colours):
             x = 220 + number * 2000 // len(colours)
@@ -92,7 +95,7 @@ def _plinths(colours: list[str]) -> Callable[[Random], Image.Image]:
 
 
 def _hairline(rng: Random) -> Image.Image:
-    image, _ = _canvas(800, 1000, "#8d9a86", "#6d7a68")
+    image, _ = canvas(800, 1000, "#8d9a86", "#6d7a68")
     _column(image, 240, 2060, 1120, 1640, "#93a08c")
     points, x = [], 930.0
     for y in range(560, 1180, 18):
@@ -104,7 +107,7 @@ def _hairline(rng: Random) -> Image.Image:
 
 def _route(rng: Random) -> Image.Image:
     """A hand-drawn map."""
-    image, pen = _canvas(1200, 900, "#f5efe2", "#efe6d4")
+    image, pen = canvas(1200, 900, "#f5efe2", "#efe6d4")
     pen.polygon(
         [(0, 1500), (700, 1400), (1500, 1560), (2400, 1420), (2400, 1800), (0, 1800)],
         fill="#a9c2c4",
@@ -124,9 +127,9 @@ def _route(rng: Random) -> Image.Image:
 
 def _palette(rng: Random) -> Image.Image:
     """46 leather samples, from pale to dark."""
-    image, pen = _canvas(1400, 800, "#efe9de", "#e4dccd")
+    image, pen = canvas(1400, 800, "#efe9de", "#e4dccd")
     places = [(130 + n % 12 * 212, 120 + n // 12 * 356) for n in range(46)]
-    _shadow(image, *((x + 10, y + 200, x + 190, y + 320) for x, y in places))
+    shadow(image, *((x + 10, y + 200, x + 190, y + 320) for x, y in places))
     for number in range(46):
         part = number / 45
         by = rng.randint(-16, 16)
@@ -137,7 +140,7 @@ def _palette(rng: Random) -> Image.Image:
 
 
 def _black_water(rng: Random) -> Image.Image:
-    image, pen = _canvas(1000, 1250, "#3b3a38", "#131312")
+    image, pen = canvas(1000, 1250, "#3b3a38", "#131312")
     for ring in range(7):
         wide = 260 + ring * 190
         light = 96 - ring * 10
@@ -167,7 +170,7 @@ def _black_water(rng: Random) -> Image.Image:
 
 def _sketch(turn: int) -> Callable[[Random], Image.Image]:
     def picture(rng: Random) -> Image.Image:
-        image, pen = _canvas(740, 1050, "#fbf7ee", "#f5efe1")
+        image, pen = canvas(740, 1050, "#fbf7ee", "#f5efe1")
         for row in range(3):
             y = 180 + row * 620
             pen.rounded_rectangle((160, y, 1320, y + 520), 14, outline="#33302b", width=7)
@@ -200,7 +203,7 @@ def _boot(pen: ImageDraw.ImageDraw, x: int, y: int, fill: str) -> None:
 
 def _frame_118(rng: Random) -> Image.Image:
     """A ramp in evening light and a skater in the air."""
-    image, pen = _canvas(1200, 800, "#f2b880", "#7d8d9c")
+    image, pen = canvas(1200, 800, "#f2b880", "#7d8d9c")
     pen.ellipse((1650, 250, 1930, 530), fill="#fff0cf")
     pen.rectangle((0, 980, 2400, 1600), fill="#50667a")
     for _ in range(120):
@@ -224,7 +227,7 @@ def _frame_118(rng: Random) -> Image.Image:
     pen.line(
         (x + 30, y + 120, x + 210, y + 230, x + 320, y + 160), fill=ink, width=44, joint="curve"
     )
-    _shadow(image, (x - 260, 1180, x + 340, 1290))
+    shadow(image, (x - 260, 1180, x + 340, 1290))
     return image
 
 

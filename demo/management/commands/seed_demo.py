@@ -19,6 +19,7 @@ from core.outbox.processing import process_due
 from demo import content
 from demo.content.pictures import draw
 from demo.history import PastMessage, PastThread, list_existing, write_history
+from demo.profiles import add_profiles
 from demo.seed_command import SeedCommand
 from demo.sellers import PastContact, add_contacts, offer_services
 from files.actions import accept_file
@@ -35,6 +36,7 @@ class Command(SeedCommand):
 
     def seed(self, **options: Any) -> None:
         people, new_people = add_people()
+        add_profiles(people)
         # Before the threads are created, so that their copies of profiles need no update.
         while process_due():
             pass
