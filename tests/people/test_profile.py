@@ -101,7 +101,7 @@ def test_at_most_five_conversations_are_listed_at_a_constant_cost(signed_in, mar
         with count_requests() as requests, CaptureQueriesContext(connection) as sql:
             assert len(signed_in.get(url).context["shared"]) == 5
         costs.append((len(requests), len(sql)))
-    assert costs == [(2, 5), (2, 5)]
+    assert costs == [(2, 6), (2, 6)]
 
 
 def test_conversations_of_others_and_those_one_has_left_are_not_listed(
