@@ -72,6 +72,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "proofs.approve": WHILE_BOOKED,
     "proofs.request_changes": WHILE_BOOKED,
     "proofs.answer": WHILE_BOOKED,
+    "proofs.withdraw": WHILE_OPEN,
     "proofs.expire": WHILE_BOOKED,
     "expense.propose": WHILE_BOOKED,
     "expense.accept": WHILE_BOOKED,
@@ -80,6 +81,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "sign.propose": WHILE_BOOKED,
     "sign.sign": WHILE_BOOKED,
     "sign.decline": WHILE_OPEN,
+    "sign.withdraw": WHILE_OPEN,
     "sign.void": WHILE_OPEN,
     "complete.propose": WHILE_BOOKED,
     "complete.accept": WHILE_BOOKED,
@@ -109,11 +111,16 @@ def is_allowed(status: str, action: str) -> bool:
     return status in ALLOWED[action]
 
 
+def find_refusal(status: str, action: str) -> Refusal | None:
+    if is_allowed(status, action):
+        return None
+    return Refusal("ACTION_INVALID_STATE", REASONS[status], hint=HINTS.get(status, ""))
+
+
 def check_status(leg: Leg, action: str) -> None:
     """The caller has locked the leg."""
-    if not is_allowed(leg.status, action):
-        hint = HINTS.get(leg.status, "")
-        raise Refusal("ACTION_INVALID_STATE", REASONS[leg.status], hint=hint)
+    if refusal := find_refusal(leg.status, action):
+        raise refusal
 
 
 def check_any_status(legs: Sequence[Leg], action: str) -> None:

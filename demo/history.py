@@ -49,9 +49,9 @@ from threads.sending.rows import (
     CAUGHT_UP_REMOVED_FIELDS,
     caught_up_cursors,
     receiver_change,
+    row_waiting_change,
     sender_change,
     thread_change,
-    waiting_for_change,
 )
 
 # A thread needs up to five items, and a transaction takes a hundred.
@@ -242,7 +242,7 @@ class _Replay:
                 change = sender_change(self.cached, person, new_message, message)
             else:
                 change = receiver_change(person, new_message, message)
-            change.set |= waiting_for_change(self.cached.thread, new_message, [])
+            change.set |= row_waiting_change(self.cached.thread, new_message, [], person.user_id)
             changes.append((person, change))
         for item, change in changes:
             change.apply(item)

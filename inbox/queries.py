@@ -32,7 +32,7 @@ EXTRA_ROWS = 4
 # The most rows of a filter, and the highest exact count.
 MAX_ROWS = 100
 FOLDERS = (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM)
-UNREAD, ACTION_REQUIRED, PROJECTS = "unread", "action-required", "projects"
+UNREAD, WAITING, PROJECTS = "unread", "waiting", "projects"
 # The end of a page: the position of its last row, which contains the thread id.
 CURSOR = re.compile(
     rf"(?:{keys.PINNED})?\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z#(thrd_{ULID_PATTERN})",
@@ -115,8 +115,8 @@ def list_unread(user: User, recent: RecentRows | None = None) -> FolderPage:
     return _filtered(rows, is_truncated=len(threads) > MAX_ROWS)
 
 
-def list_action_required(user: User, recent: RecentRows | None = None) -> FolderPage:
-    """Threads with a card, an offer or a contract that this user has to answer or sign."""
+def list_waiting(user: User, recent: RecentRows | None = None) -> FolderPage:
+    """Threads in which this user has a pending action."""
     threads, has_more = _threads_with_actions(user)
     pending = set(threads[:MAX_ROWS])
     rows = [row for row in _read(user, pending, recent) if row.thread_id in pending]
@@ -134,7 +134,7 @@ def list_projects(user: User, recent: RecentRows | None = None) -> FolderPage:
     return _filtered(rows, is_truncated=len(threads) > MAX_ROWS)
 
 
-FILTERS = {UNREAD: list_unread, ACTION_REQUIRED: list_action_required, PROJECTS: list_projects}
+FILTERS = {UNREAD: list_unread, WAITING: list_waiting, PROJECTS: list_projects}
 
 
 def list_rows(
@@ -166,7 +166,7 @@ def _filtered(rows: list[Participant], *, is_truncated: bool) -> FolderPage:
 def count_rows(user: User, recent: RecentRows | None = None) -> dict[str, int]:
     """The counts beside folders and filters, exact up to 99; MAX_ROWS means more."""
     recent = recent or RecentRows(user.id)
-    unread, action_required, requests = read_all(
+    unread, waiting, requests = read_all(
         [
             lambda: _count(
                 recent,
@@ -184,7 +184,7 @@ def count_rows(user: User, recent: RecentRows | None = None) -> dict[str, int]:
             ),
         ]
     )
-    return {UNREAD: unread, ACTION_REQUIRED: action_required, REQUESTS: requests}
+    return {UNREAD: unread, WAITING: waiting, REQUESTS: requests}
 
 
 def _count(

@@ -11,15 +11,16 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from accounts.models import User
+from contracts.next_step import describe_others_step, describe_own_step, kind_of_pending
 from core.fragments import render_fragment, render_list
 from inbox.queries import (
-    ACTION_REQUIRED,
     FILTERS,
     FIRST_PAGE_SIZE,
     MAX_ROWS,
     PAGE_SIZE,
     PROJECTS,
     UNREAD,
+    WAITING,
     FolderPage,
     count_rows,
     list_rows,
@@ -27,7 +28,7 @@ from inbox.queries import (
 from threads.dynamodb import keys
 from threads.dynamodb.concurrent_reads import read_both
 from threads.models import Participant, Person
-from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
+from threads.models.participant import ARCHIVED_FOLDER, BUYER, INBOX, REQUESTS, SPAM
 from threads.models.recent_rows import RecentRows
 from threads.rendering.labels import row_label
 from threads.rendering.messages import thread_url
@@ -41,7 +42,7 @@ FOLDER_LABELS = {
 FILTER_LABELS = {
     INBOX: "All",
     UNREAD: "Unread",
-    ACTION_REQUIRED: "Action required",
+    WAITING: "Waiting for you",
     PROJECTS: "Projects",
 }
 LABELS = FILTER_LABELS | FOLDER_LABELS
@@ -65,6 +66,9 @@ class InboxRow:
     is_marked: bool
     is_request: bool
     waits_for: str
+    # The pending action that it shows: its type, and what to do.
+    step: str
+    step_text: str
     pinned: bool
     muted: bool
     muted_until: str
@@ -198,6 +202,8 @@ def row_of(
         is_marked=bool(participant.marked_unread),
         is_request=bool(participant.request_state),
         waits_for=_waits_for(user, participant),
+        step=participant.step,
+        step_text=_step_text(user, participant),
         pinned=participant.pinned,
         muted=participant.is_muted,
         muted_until=participant.muted_until or "",
@@ -206,6 +212,18 @@ def row_of(
 
 
 def _waits_for(user: User, participant: Participant) -> str:
-    if not participant.waiting_for:
+    """Whose pending action the row shows. A message that is not answered yet is none."""
+    if not participant.step:
         return ""
     return "you" if participant.waiting_for == user.id else "them"
+
+
+def _step_text(user: User, participant: Participant) -> str:
+    if not participant.step:
+        return ""
+    is_mine, other = participant.waiting_for == user.id, participant.other_side
+    kind = kind_of_pending(participant.step, is_buyer=(participant.role == BUYER) == is_mine)
+    if is_mine:
+        return describe_own_step(kind)
+    is_other = participant.waiting_for == other["id"]
+    return describe_others_step(kind, other["name"] if is_other else "others")

@@ -16,13 +16,15 @@ from core.pages import render_cacheable_page
 from core.rate_limits import check_rate_limit
 from inbox.actions import run_action
 from inbox.forms import InboxActionForm
-from inbox.queries import FIRST_PAGE_SIZE, PAGE_SIZE, count_rows, get_row
+from inbox.queries import FIRST_PAGE_SIZE, PAGE_SIZE, WAITING, count_rows, get_row
 from inbox.rows import LABELS, folder_url, format_count, get_column, get_column_rows, row_of
 from inbox.search.name_search import search_names
 from inbox.search.query_parser import MAX_QUERY_CHARS, parse_query
 from inbox.search.search import search
 from threads.models.participant import INBOX
 
+# Filters that were renamed; links and bookmarks still work.
+EARLIER_KEYS = {"action-required": WAITING}
 SHOWN = re.compile(r"\d{1,3}", re.ASCII)
 
 
@@ -124,6 +126,7 @@ def sidebar_context(request: HttpRequest, thread_id: str = "") -> dict[str, Any]
     if thread_id and request.COOKIES.get("layout") == "narrow":
         return {"column": None}
     folder = request.GET.get("in", INBOX)
+    folder = EARLIER_KEYS.get(folder, folder)
     folder = folder if folder in LABELS else INBOX
     return {"column": get_column(user, folder, current=thread_id)}
 
@@ -134,6 +137,7 @@ def _render_inbox(request: AuthenticatedRequest, folder: str, after: str = "") -
 
 
 def _check_folder(folder: str) -> str:
+    folder = EARLIER_KEYS.get(folder, folder)
     if folder not in LABELS:
         raise Http404
     return folder

@@ -1,4 +1,4 @@
-"""The pending actions of a thread: cards and offers to answer, contracts to sign.
+"""The pending actions of a thread: cards and offers to answer, contracts to sign, payments due.
 
 Each message about a record stores the current list (threads/sending/pending_actions.py). Commands
 compare it with the SQL records and rebuild it.
@@ -7,9 +7,10 @@ compare it with the SQL records and rebuild it.
 from collections import Counter
 from collections.abc import Iterator
 
-from contracts.models import Card, Offer
+from contracts.models import Card, Leg, Offer
 from contracts.models.bookings import PENDING
-from contracts.queries import list_unsigned
+from contracts.next_step import find_payment_step, get_rank
+from contracts.queries import get_balance, list_unsigned
 from threads import cache
 from threads.cache import CachedThread
 from threads.dynamodb import keys
@@ -22,6 +23,7 @@ from threads.models import Participant, PendingAction, SentMarker, Thread
 from threads.sending.pending_actions import (
     THIS_MESSAGE,
     PendingEntry,
+    add_step,
     list_awaited_users,
     list_own_pending,
     update_own_items,
@@ -35,10 +37,12 @@ MAX_REPAIRS = 40
 
 
 def list_pending_actions(cached: CachedThread, *, this: str = "") -> list[PendingEntry]:
-    """Oldest first; `this` is the card whose message is being written."""
+    """The most urgent first, then the oldest, so that a user's first one is their next step;
+    `this` is the card whose message is being written."""
     thread_id = cached.thread.id
     found = [*_cards(thread_id, this), *_offers(thread_id), *_contracts(thread_id)]
-    found.sort(key=lambda wait: wait["since"])
+    found += _payments(thread_id)
+    found.sort(key=lambda wait: (get_rank(wait["type"]), wait["since"]))
     counts: Counter[str] = Counter()
     waits = []
     for wait in found:
@@ -83,6 +87,15 @@ def _contracts(thread_id: str) -> Iterator[PendingEntry]:
             yield {"user": user_id, "what": what, "type": "contract", "since": since}
 
 
+def _payments(thread_id: str) -> Iterator[PendingEntry]:
+    for leg in Leg.objects.filter(thread_id=thread_id).order_by("id"):
+        step, since = find_payment_step(leg, get_balance(leg)), keys.iso(leg.created_at)
+        if step is None:
+            continue
+        for user_id in step.user_ids:
+            yield {"user": user_id, "what": leg.id, "type": step.kind, "since": since}
+
+
 # --- Compare and rebuild
 
 
@@ -96,8 +109,8 @@ def list_pending_action_problems(cached: CachedThread) -> Iterator[str]:
         has = {each["what"] for each in _items(person.user_id, thread.id)}
         if has != should:
             yield f"{person.user_id} has the pending actions {sorted(has)}, not {sorted(should)}"
-        if person.waiting_for != waiting_for(thread, wanted, person):
-            yield f"the inbox row of {person.user_id} waits for {person.waiting_for}"
+        if person.waits_on != _waits_on(thread, wanted, person):
+            yield f"the inbox row of {person.user_id} waits for {person.waits_on}"
 
 
 def waiting_for(
@@ -108,6 +121,11 @@ def waiting_for(
     if not users:
         return "" if thread.waits else thread.waiting_for
     return person.user_id if person and person.user_id in users else users[0]
+
+
+def _waits_on(thread: Thread, wanted: list[PendingEntry], person: Participant) -> str | None:
+    awaited = waiting_for(thread, wanted, person)
+    return add_step(thread, wanted, person.user_id, awaited) if awaited else awaited
 
 
 def rebuild_pending_actions(thread_id: str) -> bool:
@@ -137,12 +155,12 @@ def _write(cached: CachedThread, wanted: list[PendingEntry]) -> Transaction:
         update_own_items(write, thread.id, _items(person.user_id, thread.id), should)
     del write.items[MAX_REPAIRS:], write.names[MAX_REPAIRS:]
     for person in cached.people.values():
-        change = Change(set={"waiting_for": waiting_for(thread, wanted, person) or ""})
+        change = Change(set={"waits_on": _waits_on(thread, wanted, person) or ""})
         condition = participant_condition(cached, person, sends=False)
         write.update(person.sk, person, change, condition)
     # The new version makes every process that cached the thread reload it before a write.
-    values = {"waits": wanted, "waiting_for": waiting_for(thread, wanted) or ""}
-    change = Change(set=values, add={"roster_version": 1})
+    about = {"waits": wanted, "waiting_for": waiting_for(thread, wanted) or ""}
+    change = Change(set=about, add={"roster_version": 1})
     as_read = (Thread.roster_version == thread.roster_version) & (
         Thread.last_seq == thread.last_seq
     )

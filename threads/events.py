@@ -81,6 +81,7 @@ def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
         kind=person.kind,
         pinned=person.pinned,
         waiting_for=person.waiting_for or "",
+        step=person.step,
     )
 
 

@@ -25,6 +25,17 @@ PENDING = "pending"
 Payload = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class BookingState:
+    """What decides whether a card can be proposed, beyond the role of the user."""
+
+    status: str
+    open_types: frozenset[str] = frozenset()
+    is_in_force: bool = False
+    has_ended: bool = False
+    has_approved_proofs: bool = False
+
+
 @dataclass
 class TransitionContext:
     """A transition in progress, in its SQL transaction. Effects change the records and may override
@@ -87,8 +98,8 @@ def decline(text: str, *, by: str = ANSWERER) -> Transition:
     return Transition("decline", by, (PENDING,), "declined", text, "Decline")
 
 
-def withdraw(text: str) -> Transition:
-    return Transition("withdraw", PROPOSER, (PENDING,), "withdrawn", text, "Withdraw")
+def withdraw(text: str, *sources: str) -> Transition:
+    return Transition("withdraw", PROPOSER, sources or (PENDING,), "withdrawn", text, "Withdraw")
 
 
 def end_with_booking(*sources: str) -> Transition:
@@ -144,6 +155,10 @@ class CardType:
     # At most one open card of this type per leg.
     is_exclusive: bool = False
     propose_label: str = "Propose"
+    # What proposing it does, in one line.
+    description: str = ""
+    # Why a booking does not allow it yet, or empty; `build_payload` refuses for the same reasons.
+    obstacle: Callable[[BookingState], str] | None = None
     # Shown to its author for review before it is sent.
     needs_review: bool = False
 

@@ -11,7 +11,15 @@ from pydantic import BaseModel
 
 from accounts.models import User
 from contracts import status
-from contracts.cards.card_type import CardType, TransitionContext, has_role, list_users_with_role
+from contracts.cards.card_type import (
+    BUYER,
+    EITHER,
+    SELLER,
+    BookingState,
+    CardType,
+    TransitionContext,
+    list_users_with_role,
+)
 from contracts.cards.deadlines import is_paused
 from contracts.cards.locks import lock_leg
 from contracts.cards.payloads import check_files, content_hash, parse_input
@@ -25,6 +33,7 @@ from contracts.schedule import lock_seller
 from core.refusals import Refusal
 
 PROPOSED = "propose"
+NO_BOOKING = "Available once you have a booking."
 WARNED_BEFORE = timedelta(days=1)
 
 
@@ -91,16 +100,40 @@ def get_card_type(name: str) -> CardType:
 
 
 def check_can_propose(kind: CardType, user: User, leg: Leg) -> None:
-    draft = Card(buyer=leg.buyer, seller=leg.seller, proposed_by=user)
-    if not has_role(kind.by, user, draft):
-        raise Refusal("ACTION_FORBIDDEN", f"Only the {kind.by} can propose this.")
-    status.check_status(leg, status.proposal_action(kind.name))
-    if kind.is_exclusive and Card.objects.filter(leg=leg, type=kind.name, is_open=True).exists():
-        raise Refusal(
+    """The caller has locked the leg, or only shows the form."""
+    role = BUYER if user.id == leg.buyer_id else SELLER
+    same = Card.objects.filter(leg=leg, type=kind.name, is_open=True)
+    open_types = frozenset({kind.name} if kind.is_exclusive and same.exists() else ())
+    refusal = find_refusal(kind, role, BookingState(leg.status, open_types))
+    if refusal:
+        raise refusal
+
+
+def find_refusal(kind: CardType, role: str, state: BookingState) -> Refusal | None:
+    """Why a party with this role cannot propose a card now. Reads nothing."""
+    if kind.by not in (role, EITHER):
+        return Refusal("ACTION_FORBIDDEN", f"Only the {kind.by} can propose this.")
+    if refusal := status.find_refusal(state.status, status.proposal_action(kind.name)):
+        return refusal
+    if kind.is_exclusive and kind.name in state.open_types:
+        return Refusal(
             "ACTION_INVALID_STATE",
             "There's already an open proposal of this kind.",
             hint="Answer or withdraw it first.",
         )
+    return None
+
+
+def explain_unavailable(kind: CardType, role: str, states: Sequence[BookingState]) -> str:
+    """Why a card type cannot be proposed for any booking of a thread; empty if it can."""
+    reasons = [_reason(kind, role, state) for state in states]
+    return "" if "" in reasons else next(iter(reasons), NO_BOOKING)
+
+
+def _reason(kind: CardType, role: str, state: BookingState) -> str:
+    if refusal := find_refusal(kind, role, state):
+        return refusal.message
+    return kind.obstacle(state) if kind.obstacle else ""
 
 
 def _repeat(card: Card, kind: CardType, proposal_hash: str) -> CardResult:

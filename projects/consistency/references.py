@@ -7,7 +7,8 @@ from typing import Any
 from accounts.models import Block, User
 from contracts.models import BookingGroup, Card, Dossier, Leg, Offer
 from contracts.models.bookings import PENDING
-from contracts.queries import list_unsigned
+from contracts.next_step import PAYMENT_KINDS, find_payment_step
+from contracts.queries import get_balance, list_unsigned
 from core.ids import is_id
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many
@@ -198,5 +199,9 @@ def _is_open(wait: PendingAction) -> bool:
         return Offer.objects.filter(pk=wait.what, status=PENDING).exists()
     if wait.type == "contract":
         return any(version.document_id == wait.what for version, _ in list_unsigned(wait.thread_id))
+    if wait.type in PAYMENT_KINDS:
+        leg = Leg.objects.filter(pk=wait.what, thread_id=wait.thread_id).first()
+        step = find_payment_step(leg, get_balance(leg)) if leg else None
+        return step is not None and step.kind == wait.type
     cards = Card.objects.filter(thread_id=wait.thread_id, is_open=True)
     return cards.filter(message_id__in=["", wait.what], type=wait.type).exists()

@@ -72,13 +72,14 @@ def percent_done(snapshot: Snapshot) -> int | None:
 def count_pending(snapshot: Snapshot) -> int:
     waiting = [card for card in snapshot.get("cards", []) if card["isOpen"]]
     listed = len(snapshot["offers"]) + len(snapshot["signing"]) + len(waiting)
+    listed += len(snapshot.get("payments", []))
     return listed + count_unlisted(snapshot)
 
 
 def count_unlisted(snapshot: Snapshot) -> int:
     """Pending actions that the tab counts but does not list."""
     more = snapshot.get("more", {})
-    return sum(more.get(name, 0) for name in ("offers", "signing", "cards"))
+    return sum(more.get(name, 0) for name in ("offers", "signing", "payments", "cards"))
 
 
 INDICATORS: dict[str, Callable[[Snapshot], int | None]] = {

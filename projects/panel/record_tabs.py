@@ -24,10 +24,12 @@ from contracts.models import (
 )
 from contracts.models.bookings import PENDING
 from contracts.models.documents import VOID
+from contracts.next_step import BookingRecords, find_payment_step, read_booking
 from contracts.queries import find_dossier, get_balance, list_legs
 from contracts.status import SIGN, is_allowed
 from files.models import TabUse
 from files.tab_uses import list_in_tab
+from projects.panel.overview import make_overview
 from projects.panel.trim import MAX_LISTED, count_more, trim
 from threads.dynamodb import keys
 from threads.models.tab import RECORD_TABS
@@ -56,6 +58,7 @@ class ThreadRecords:
     approved: list[Card] = field(default_factory=list)
     # Open cards that are not among `cards`.
     more_cards: int = 0
+    bookings: list[BookingRecords] = field(default_factory=list)
 
     @property
     def sellers(self) -> set[str]:
@@ -84,14 +87,16 @@ def read_records(thread_id: str) -> ThreadRecords | None:
     cards = Card.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
     closed = cards.filter(is_open=False)[:MAX_CLOSED]
     is_open = cards.filter(is_open=True)
+    legs = list(list_legs(dossier))
     return ThreadRecords(
         dossier,
-        list(list_legs(dossier)),
+        legs,
         list(offers[: MAX_CLOSED * 2]),
         list_in_tab(PROOFS, thread_id=thread_id),
         [*is_open[:MAX_LISTED], *closed],
         list(cards.filter(type=proofs.TYPE.name, state=proofs.APPROVED)[:MAX_APPROVED]),
         max(0, is_open.count() - MAX_LISTED),
+        [read_booking(leg) for leg in legs],
     )
 
 
@@ -106,6 +111,11 @@ def _newest(records: QuerySet[Any], *order: str) -> tuple[list[Any], int]:
     """The newest records, oldest first, and the number of older ones."""
     newest = list(records.order_by(*(f"-{name}" for name in order))[:MAX_LISTED])
     return newest[::-1], max(0, records.count() - MAX_LISTED)
+
+
+def _overview(records: ThreadRecords) -> Snapshot:
+    group_id = records.dossier.group_id if records.is_shared else ""
+    return make_overview(records.bookings, group_id=group_id or "")
 
 
 def _docs(records: ThreadRecords) -> Snapshot:
@@ -259,6 +269,8 @@ def _actions(records: ThreadRecords) -> Snapshot:
         # Card types that only a newer version knows are left to that version.
         "cards": [_card(each) for each in records.cards if each.type in TYPES],
     }
+    if not records.is_shared and (payments := _payments(records.bookings)):
+        shown["payments"] = payments
     count_more(shown, "cards", records.more_cards)
     return shown
 
@@ -292,6 +304,25 @@ def _offer(offer: Offer) -> Snapshot:
     }
 
 
+def _payments(bookings: list[BookingRecords]) -> list[Snapshot]:
+    """Payments and repayments that are due."""
+    steps = [(each.leg, find_payment_step(each.leg, each.balance)) for each in bookings]
+    return [
+        {
+            "leg": leg.id,
+            "service": leg.service,
+            "kind": step.kind,
+            "due": step.cents,
+            "currency": leg.currency,
+            "seller": leg.seller_id,
+            "waitsFor": user_id,
+        }
+        for leg, step in steps
+        if step
+        for user_id in step.user_ids
+    ]
+
+
 def _to_sign(leg: Leg, records: ThreadRecords) -> list[Snapshot]:
     version: ContractVersion | None = leg.contract.versions.exclude(status=VOID).first()
     if version is None or not is_allowed(leg.status, SIGN):
@@ -306,6 +337,7 @@ def _to_sign(leg: Leg, records: ThreadRecords) -> list[Snapshot]:
 
 
 MAKERS: dict[str, Callable[[ThreadRecords], Snapshot]] = {
+    "overview": _overview,
     "files": _files,
     "docs": _docs,
     "expenses": _expenses,

@@ -13,6 +13,8 @@ from contracts.models.bookings import BOOKED, ON_HOLD
 from contracts.models.documents import ISSUED
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import format_amount
+from contracts.next_step import REPAYMENT as REPAYMENT_STEP
+from contracts.next_step import describe_own_step
 from contracts.status import PROPOSE_CHANGE, RECORD_PAYMENT, SIGN, is_allowed
 from projects.cards.rendering import UNKNOWN_ICON, UNKNOWN_LABEL, get_state_label
 from projects.panel.editable_tabs import BRIEF_FIELDS, TEMPLATES
@@ -23,6 +25,7 @@ from projects.panel.large_tabs import (
     percent_done,
     read_full_snapshot,
 )
+from projects.panel.overview_view import view_overview
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.models import TabSnapshot
@@ -30,6 +33,7 @@ from threads.models.tab import TAB_NAMES
 from threads.rendering.attachments import view_in_tab
 
 LABELS = {
+    "overview": "Overview",
     "brief": "Brief",
     "moodboard": "Moodboard",
     "shotlist": "Shot list",
@@ -62,6 +66,7 @@ def make_tab_view(cached: CachedThread, name: str, *, whole: bool) -> dict[str, 
         "label": LABELS[name],
         "version": tab.version,
         "told": tab.snapshot["told"],
+        "progress": _shot_progress(tab.snapshot),
     }
     return {"template": "projects/panel/large.html", "context": context}
 
@@ -76,6 +81,7 @@ def make_tab_context(cached: CachedThread, name: str) -> dict[str, Any]:
         "version": tab.version if tab else 0,
         "content": VIEWS[name](snapshot, cached),
         "people": [cached.get_person(user_id) for user_id in cached.thread.parties],
+        "buyer": cached.thread.buyer_id,
         **_mark(cached, name),
         **_changed(tab, cached),
     }
@@ -90,10 +96,18 @@ def _changed(tab: TabSnapshot | None, cached: CachedThread) -> dict[str, Any]:
     }
 
 
-def get_shot_progress(cached: CachedThread) -> int | None:
+def get_shot_progress(cached: CachedThread) -> str:
     """The progress of the shot list, for the thread header."""
     tab = cached.tabs.get("shotlist")
-    return get_tab_indicator(tab) if tab else None
+    return _shot_progress(tab.snapshot) if tab else ""
+
+
+def _shot_progress(snapshot: dict[str, Any]) -> str:
+    """For example "3 of 19"; a large tab stores just the percentage."""
+    if "told" in snapshot:
+        return "" if snapshot["told"] is None else f"{snapshot['told']}%"
+    items = snapshot.get("items", [])
+    return f"{sum(bool(item['done']) for item in items)} of {len(items)}" if items else ""
 
 
 def list_tab_links(cached: CachedThread, current: str) -> list[dict[str, Any]]:
@@ -129,7 +143,7 @@ def _items(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     for place, item in enumerate(items):
         item["place"] = place
         item["owner_name"] = cached.get_person(item["owner"])["name"] if item.get("owner") else ""
-    return {"items": items, "percent": percent_done(snapshot) if _is_list(snapshot) else None}
+    return {"items": items}
 
 
 def _moodboard(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
@@ -147,17 +161,14 @@ def _pin(item: dict[str, Any]) -> dict[str, Any]:
     return item | {"view": view, "named": named, "called": view.name}
 
 
-def _is_list(snapshot: dict[str, Any]) -> bool:
-    return all("done" in item for item in snapshot.get("items", []))
-
-
 def _shotlist(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     board = cached.tabs.get("moodboard")
     pins = [_pin(item) for item in (read_full_snapshot(board)["items"] if board else [])]
     shown = _items(snapshot, cached)
     for item in shown["items"]:
         item["pinned"] = next((pin for pin in pins if pin["id"] == item.get("pin")), None)
-    return shown | {"templates": sorted(TEMPLATES), "pins": pins}
+    more = {"percent": percent_done(snapshot), "progress": _shot_progress(snapshot)}
+    return shown | more | {"templates": sorted(TEMPLATES), "pins": pins}
 
 
 def _with_author(part: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
@@ -289,9 +300,19 @@ def _actions(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
         for name in ("offers", "signing", "closed")
     }
     return lists | {
+        "payments": [_payment(entry, cached) for entry in snapshot.get("payments", [])],
         "open_cards": [card for card in cards if card["isOpen"]],
         "closed_cards": [card for card in cards if not card["isOpen"]],
         "hidden": count_unlisted(snapshot),
+    }
+
+
+def _payment(entry: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
+    return entry | {
+        "amount": format_amount(entry["due"], entry["currency"]),
+        "what": describe_own_step(entry["kind"]),
+        "is_repayment": entry["kind"] == REPAYMENT_STEP,
+        "waits_for": cached.get_person(entry["waitsFor"])["name"],
     }
 
 
@@ -309,6 +330,7 @@ def _card(card: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
 
 
 VIEWS = {
+    "overview": view_overview,
     "brief": _brief,
     "moodboard": _moodboard,
     "shotlist": _shotlist,

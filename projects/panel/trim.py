@@ -15,7 +15,10 @@ MAX_RECORDED_BYTES = 100 * 1024
 MAX_LISTED = 100
 # Order of the lists, which decides the end that is trimmed.
 OLDEST_FIRST = {"manifests", "proofs", "amendments", "receipts"}
-NEWEST_FIRST = {"approved", "documents", "earlier", "legs", "offers", "signing", "closed", "cards"}
+NEWEST_FIRST = {
+    *("approved", "bookings", "documents", "earlier", "legs", "offers", "signing", "payments"),
+    *("closed", "cards"),
+}
 
 
 def trim(snapshot: Snapshot) -> Snapshot:

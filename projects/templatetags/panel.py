@@ -58,3 +58,16 @@ def filesize(size: int) -> str:
             return f"{size} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1000
     return ""
+
+
+@register.simple_tag
+def own_time(at: datetime, place_time: str) -> SafeString:
+    """The viewer's time where it differs from that of the place (`2027-05-14 10:00`)."""
+    local = local_time(at, timezone.get_current_timezone())
+    hidden = " hidden" if f"{local:%Y-%m-%d %H:%M}" == place_time else ""
+    return format_html(
+        '<span class="own-time soft" data-own-time="{}"{}>Your time: {}</span>',
+        place_time,
+        hidden,
+        moment(at),
+    )

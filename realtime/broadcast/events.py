@@ -180,6 +180,8 @@ class InboxChanged(TypedDict):
     kind: str
     pinned: bool
     waiting_for: str
+    # The type of the pending action that the row shows; empty without one.
+    step: str
     marked_unread: NotRequired[bool]
     muted: NotRequired[bool]
     muted_until: NotRequired[str]

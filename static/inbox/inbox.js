@@ -41,10 +41,13 @@ export class Inbox {
     const row = this.row(event.thread);
     if (countsMayChange(event, row)) this.#counts.refresh();
     if (!this.#belongs(event, row)) return this.#remove(row);
-    // Only the server knows which threads require an action.
-    if (this.key === "action-required") this.#refreshing.push("");
-    if (!row && this.key === "action-required") return;
-    if (!row || event.unread === null || event.pinned !== "pinned" in row.dataset) {
+    // Only the server knows which threads wait for the user.
+    const waitsFor = event.waiting_for === this.me ? "you" : "them";
+    if (this.key === "waiting") this.#refreshing.push("");
+    if (!row && this.key === "waiting") return;
+    // The server words the next step.
+    const isStepShown = event.step === row?.dataset.step && (!event.step || waitsFor === row.dataset.waitsFor);
+    if (!row || !isStepShown || event.unread === null || event.pinned !== "pinned" in row.dataset) {
       return this.#fetch(event.thread);
     }
     const at = new Date(event.last_message_at);
@@ -52,7 +55,6 @@ export class Inbox {
     row.dataset.at = event.last_message_at;
     row.dataset.kind = event.kind;
     row.dataset.unread = event.unread;
-    row.dataset.waitsFor = !event.waiting_for ? "" : event.waiting_for === this.me ? "you" : "them";
     row.toggleAttribute("data-mine", author === this.me);
     row.toggleAttribute("data-marked", this.#isMarked(event, row));
     if ("request" in event) row.toggleAttribute("data-request", event.request);

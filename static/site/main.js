@@ -9,6 +9,7 @@ import { SendQueue } from "../store/send_queue.js";
 import { Outbox } from "../store/outbox.js";
 import { refreshSections } from "../threads/page_sections.js";
 import { Thread } from "../threads/thread.js";
+import { bindMenuKeys } from "./menu_keys.js";
 import { toast } from "./notices.js";
 
 const STATUS_DELAY = 2_000; // Shorter interruptions are not shown.
@@ -28,6 +29,7 @@ const sendQueue = new SendQueue(socket, outbox);
 let inbox = null;
 startInbox();
 watchWidth(startInbox);
+bindMenuKeys();
 const actions = new ThreadActions({ onDone: () => socket.isLive || inbox?.refresh() });
 const timeline = document.querySelector("[data-timeline]");
 const thread = timeline && new Thread(timeline, socket, outbox, sendQueue);

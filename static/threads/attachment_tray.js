@@ -246,15 +246,19 @@ export class AttachmentTray extends EventTarget {
   }
 }
 
+const PHOTOS = "image/*,.heic,.heif,.avif";
+const EVERYTHING = `${PHOTOS},application/pdf,text/plain,.csv,.md`;
+
 // --- Ways to attach: menu, phone camera, paste, drop, and a link with a title
 
 export function bindAttachMenu(form, tray) {
   const input = form.querySelector("[data-attach-input]");
-  const menu = form.querySelector("#attach-menu");
+  const menu = form.querySelector("#add-menu");
   const dialog = document.getElementById("link-dialog");
   const open = {
-    files: () => openPicker(input, false),
-    camera: () => openPicker(input, true),
+    photos: () => openPicker(input, { accept: PHOTOS }),
+    files: () => openPicker(input),
+    camera: () => openPicker(input, { accept: "image/*", capture: true }),
     link: () => dialog.showModal(),
   };
   menu.addEventListener("click", ({ target }) => {
@@ -279,9 +283,10 @@ export function bindAttachMenu(form, tray) {
   acceptLinks(dialog, tray);
 }
 
-function openPicker(input, withCamera) {
-  input.toggleAttribute("capture", withCamera);
-  if (withCamera) input.setAttribute("capture", "environment");
+function openPicker(input, { accept = EVERYTHING, capture = false } = {}) {
+  input.accept = accept;
+  input.toggleAttribute("capture", capture);
+  if (capture) input.setAttribute("capture", "environment");
   input.click();
 }
 

@@ -2,7 +2,7 @@
 // users edit the same field. The server renders every tab.
 
 import { fetchPage, fragment, fromTemplate } from "../site/fragments.js";
-import { dayLabel, REQUEST_FAILED, timeLabel } from "../site/labels.js";
+import { dayLabel, dayOf, REQUEST_FAILED, timeLabel } from "../site/labels.js";
 import { toast } from "../site/notices.js";
 import { acceptDrops, PanelUploads } from "./panel_uploads.js";
 import { DragReorder } from "./drag_reorder.js";
@@ -13,6 +13,7 @@ const RETRY_DELAY = 4_000;
 export class Panel {
   #timers = new Map(); // form -> timer
   #uploads = new WeakMap(); // form -> PanelUploads
+  #hasStaleMenus = false; // What can be proposed may have changed since the menus were rendered.
   #deferred = new Map(); // tab -> fragment to show once no item of it is dragged
 
   constructor(thread, { onFold }) {
@@ -30,6 +31,7 @@ export class Panel {
     });
     acceptDrops(this.root, (tab) => this.#uploads.get(tab?.querySelector("[data-panel-upload]:not([hidden])")));
     addEventListener("pagehide", () => this.#saveAll());
+    document.addEventListener("toggle", (event) => this.#menuToggled(event), true);
     this.#personalise(this.root);
     this.#restore();
   }
@@ -46,6 +48,9 @@ export class Panel {
     if (this.root.hidden) return this.#refresh();
     const body = this.#body(tab);
     if (body) this.#replace(body, fragment(html));
+    if (tab !== "overview") return;
+    this.#showNextStep();
+    this.#hasStaleMenus = true;
   }
 
   /** Replaces a tab, except for forms that the user is editing. */
@@ -123,9 +128,16 @@ export class Panel {
     if (fresh) this.#replace(body, fresh);
   }
 
-  /** Replaces sections that depend on whether there is a panel. */
-  #replaceSections(page) {
-    for (const name of ["banners", "head-panel", "proposals"]) {
+  async #menuToggled({ target, newState }) {
+    if (!this.#hasStaleMenus || newState !== "open" || !target.matches("#add-menu, #thread-menu")) return;
+    this.#hasStaleMenus = false;
+    const page = await fetchPage(`/threads/${this.thread}/`).catch(() => null);
+    if (page) this.#replaceSections(page, ["menu", "proposals"]);
+  }
+
+  /** Replaces sections that depend on the booking. */
+  #replaceSections(page, names = ["banners", "head-panel", "next-step", "menu", "proposals"]) {
+    for (const name of names) {
       const [old, fresh] = [document, page].map((where) => where.querySelector(`[data-part="${name}"]`));
       if (old && fresh) old.replaceChildren(...fresh.childNodes);
     }
@@ -138,6 +150,10 @@ export class Panel {
     for (const time of where.querySelectorAll("time[data-moment]")) {
       const at = new Date(time.dateTime);
       time.textContent = `${dayLabel(at)}, ${timeLabel(at)}`;
+    }
+    for (const part of where.querySelectorAll("[data-own-time]")) {
+      const at = new Date(part.querySelector("time").dateTime);
+      part.hidden = `${dayOf(at)} ${timeLabel(at)}` === part.dataset.ownTime;
     }
     for (const part of where.querySelectorAll("[data-waits-for]")) {
       part.classList.toggle("mine", part.dataset.waitsFor.split(" ").includes(this.me));
@@ -166,17 +182,35 @@ export class Panel {
   }
 
   #showCounts() {
-    const open = this.root.querySelector("[data-open]")?.dataset.open;
+    const actions = this.root.querySelector("[data-tab=actions]:not([data-large])");
     const count = this.root.querySelector("[data-tab-count]");
-    if (count && open !== undefined) {
-      count.textContent = open;
-      count.hidden = open === "0";
+    if (count && actions) {
+      count.textContent = actions.querySelectorAll(".waits.mine").length;
+      count.hidden = count.textContent === "0";
     }
-    const percent = this.root.querySelector("[data-percent]")?.dataset.percent;
+    const progress = this.root.querySelector("[data-shot-progress]")?.dataset.shotProgress;
     const shown = document.querySelector("[data-progress]");
-    if (!shown || percent === undefined) return;
-    shown.hidden = percent === "";
-    shown.firstChild.textContent = `${percent}%`;
+    if (!shown || progress === undefined) return;
+    shown.hidden = progress === "";
+    shown.querySelector("[data-progress-shown]").textContent = progress;
+  }
+
+  /** Copies the next step of the overview to the header: the viewer's own, or another user's. */
+  #showNextStep() {
+    const place = document.querySelector("[data-part=next-step]");
+    const steps = [...this.root.querySelectorAll("[data-next-step]")];
+    const step = steps.find((one) => one.matches(".mine")) ?? steps.find((one) => one.dataset.waitsFor) ?? steps[0];
+    if (!place || !step) return place?.replaceChildren();
+    const isMine = step.matches(".mine");
+    const line = fromTemplate("next-line");
+    line.classList.toggle("mine", isMine);
+    line.querySelector("[data-step-text]").textContent = step.querySelector(isMine ? ".for-me" : ".for-them").textContent;
+    const button = isMine ? step.querySelector("[data-for]:not([hidden]) a")?.cloneNode(true) : null;
+    if (button) {
+      button.classList.remove("primary");
+      line.append(button);
+    }
+    place.replaceChildren(line);
   }
 
   #token() {
@@ -317,7 +351,7 @@ export class Panel {
     const link = event.target.closest("[data-show-tab], [data-panel-open], [data-panel-close], [data-panel-fold]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    if (link.matches("[data-show-tab]")) return this.#show(link);
+    if (link.matches("[data-show-tab]")) return this.#show(link.dataset.showTab);
     if (link.matches("[data-panel-fold]")) return this.onFold(true);
     if (link.matches("[data-panel-open]") && innerWidth >= 1100) {
       return this.onFold();
@@ -328,12 +362,19 @@ export class Panel {
     if (opens) this.root.querySelector("[data-show-tab][aria-current]")?.focus();
   }
 
-  #show(link) {
-    for (const each of this.root.querySelectorAll("[data-show-tab]")) each.removeAttribute("aria-current");
-    link.setAttribute("aria-current", "true");
-    link.scrollIntoView({ block: "nearest", inline: "nearest" });
+  #show(tab) {
+    if (!this.root.checkVisibility()) {
+      document.body.classList.add("at-panel");
+      this.onFold(false);
+    }
+    for (const link of this.root.querySelectorAll("nav [data-show-tab]")) {
+      link.toggleAttribute("aria-current", link.dataset.showTab === tab);
+      if (link.dataset.showTab !== tab) continue;
+      link.setAttribute("aria-current", "true");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
     for (const body of this.root.querySelectorAll("[data-tab-body]")) {
-      body.hidden = body.dataset.tabBody !== link.dataset.showTab;
+      body.hidden = body.dataset.tabBody !== tab;
       if (!body.hidden && isLarge(body)) void this.#load(body);
     }
   }

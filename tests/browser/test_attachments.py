@@ -286,8 +286,8 @@ def test_the_layout_does_not_shift_when_photos_load(visit, pair):
 def test_video_and_audio_are_links_with_a_title(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
-    buyer.get_by_role("button", name="Attach").click()
-    buyer.get_by_role("button", name="Link to video or audio").click()
+    buyer.get_by_role("button", name="Photos, files and proposals").click()
+    buyer.get_by_role("button", name="Link To video").click()
     buyer.get_by_label("Link", exact=True).fill("https://video.example/walk/7")
     buyer.get_by_label("Title").fill("The walk, first cut")
     buyer.get_by_role("dialog").get_by_role("button", name="Attach").click()
@@ -317,10 +317,10 @@ def test_a_photo_being_sent_is_shown_in_its_place(visit, pair):
 
 def test_attachments_fit_a_phone_and_have_touch_targets(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), **PHONE))
-    buyer.get_by_role("button", name="Attach").tap()
-    expect(buyer.get_by_role("button", name="Take a photo")).to_be_visible()
+    buyer.get_by_role("button", name="Photos, files and proposals").tap()
+    expect(buyer.get_by_role("button", name="Camera")).to_be_visible()
     with buyer.expect_file_chooser() as chooser:
-        buyer.get_by_role("button", name="Take a photo").tap()
+        buyer.get_by_role("button", name="Camera").tap()
     assert buyer.locator("[data-attach-input]").get_attribute("capture") == "environment"
     chooser.value.set_files(
         [photo("street.jpg", size=(3000, 1000)), text_file("a very long name of notes.txt")]

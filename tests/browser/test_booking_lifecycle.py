@@ -83,7 +83,7 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     for page in both:
         page.goto(path)
         live(page)
-        expect(page.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
+        expect(page.locator("[data-panel] [data-tab-body=overview]")).to_be_visible()
     expect_text(both, "accepted the offer: ")
     expect_sums(both, "Portraits", {"Total": "EUR 1,100.00", "Outstanding": "EUR 1,100.00"})
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_cards import booked, card, propose  # noqa: F401
+from tests.browser.test_cards import booked, call_staff, card, propose  # noqa: F401
 from tests.browser.test_cards import pytestmark as pytestmark  # noqa: PLC0414
 from tests.browser.test_safety import moderator, open_case, submit_action  # noqa: F401
 
@@ -18,7 +18,7 @@ def test_a_dispute_is_shown_to_both_and_the_booking_continues_after_the_decision
     moderator,  # noqa: F811
 ):
     buyer, seller = booked
-    dialog = propose(buyer, "Open a dispute")
+    dialog = call_staff(buyer, "Open a dispute")
     dialog.get_by_label("Not as agreed").check()
     dialog.get_by_label("What happened").fill("Half of it is missing.")
     dialog.get_by_role("button", name="Open a dispute").click()
@@ -57,7 +57,7 @@ def test_a_safety_call_stops_the_conversation_until_staff_have_decided(
     moderator,  # noqa: F811
 ):
     buyer, seller = booked
-    dialog = propose(buyer, "Get help from our safety team")
+    dialog = call_staff(buyer, "Get help from our safety team")
     dialog.get_by_label("Harassment or insults").check()
     dialog.get_by_label("What happened").fill("He shouts at me.")
     dialog.get_by_role("button", name="Get help from our safety team").click()

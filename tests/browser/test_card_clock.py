@@ -40,7 +40,7 @@ def test_completed_work_is_accepted_automatically_and_due_but_not_paid(site, pai
     dialog.get_by_role("button", name="Mark as completed").click()
     expect(dialog).to_be_hidden()
     expect(card(buyer, "pending")).to_contain_text("It doesn't record a payment.")
-    row = buyer.locator(".row", has_text="Waiting for you")
+    row = buyer.locator(".row", has_text="Review the completed work")
     expect(row.first).to_be_visible()
     # A second server with a clock past the deadline; no user acts.
     with site.another(ahead=EIGHT_DAYS):

@@ -21,8 +21,14 @@ def booked(visit, pair) -> tuple[Page, Page]:
 
 
 def propose(page: Page, what: str) -> Locator:
-    page.get_by_role("button", name="Attach", exact=True).click()
-    page.get_by_role("link", name=what).click()
+    page.get_by_role("button", name="Photos, files and proposals").click()
+    page.locator("#add-menu").get_by_role("link", name=what).click()
+    return shown_dialog(page)
+
+
+def call_staff(page: Page, what: str) -> Locator:
+    page.get_by_role("button", name="Conversation options").click()
+    page.locator("#thread-menu").get_by_role("link", name=what).click()
     return shown_dialog(page)
 
 

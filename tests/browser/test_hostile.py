@@ -166,7 +166,7 @@ def quoted(case_id: str) -> str:
     return case_id.replace("_", "_5F")
 
 
-TABS = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+TABS = ("overview", "brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
 CASE = "/admin/moderation/case/{%s}/change/"
 SURFACES = {
     "the conversation": ("buyer", "/threads/{thread}/"),

@@ -1,6 +1,7 @@
 """The list of conversations: moves, mutes, marks, bulk actions and undo, live on all pages."""
 
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -77,7 +78,7 @@ def test_a_thread_marked_as_unread_stays_so_until_it_is_opened(visit, seeded_pai
     expect(other_page.locator('.tabs [data-count="unread"]')).to_be_hidden()
 
 
-def test_a_message_restores_an_archived_thread_and_shows_who_has_to_reply(visit, seeded_pair):
+def test_a_message_restores_an_archived_thread(visit, seeded_pair):
     seller = live(visit(seeded_pair.seller))
     row(seller, seeded_pair.thread).locator("input").check(force=True)
     seller.locator(".bulk").get_by_role("button", name="Archive").click()
@@ -86,10 +87,9 @@ def test_a_message_restores_an_archived_thread_and_shows_who_has_to_reply(visit,
     write(buyer, "Are you still there?")
     buyer_page = row(seller, seeded_pair.thread)
     expect(buyer_page).to_be_visible()
-    expect(buyer_page.get_by_text("Waiting for you")).to_be_visible()
-    expect(buyer_page.get_by_text("Waiting for them")).to_be_hidden()
-    expect(row(buyer, seeded_pair.thread).get_by_text("Waiting for you")).to_be_hidden()
-    expect(row(buyer, seeded_pair.thread).get_by_text("Waiting for them")).to_be_visible()
+    # A message that is not answered yet is no next step.
+    for page in (buyer, seller):
+        expect(row(page, seeded_pair.thread).locator(".row-step")).to_be_hidden()
     expect(seller.locator('.tabs [data-count="unread"]')).to_have_text("1")
 
 
@@ -218,50 +218,49 @@ def count_badge(page, key):
 
 def test_an_offer_and_a_contract_require_action_live_on_both_screens(visit, seeded_pair):
     """List, count and label agree, and a reloaded page shows the same."""
-    action_page = live(visit(seeded_pair.buyer, "/inbox/action-required/"))
+    action_page = live(visit(seeded_pair.buyer, "/inbox/waiting/"))
     inbox_page = live(visit(seeded_pair.buyer))
-    expect(action_page.get_by_text("Nothing needs your attention")).to_be_visible()
+    expect(action_page.get_by_text("Nothing is waiting for you")).to_be_visible()
     seller = live(visit(seeded_pair.seller, f"/threads/{seeded_pair.thread}/"))
     make_offer(seller)
     for page in (action_page, inbox_page):
-        expect(row(page, seeded_pair.thread).get_by_text("Waiting for you")).to_be_visible()
-        expect(count_badge(page, "action-required")).to_have_text("1")
-    expect(row(seller, seeded_pair.thread).get_by_text("Waiting for them")).to_be_visible()
-    expect(count_badge(seller, "action-required")).to_be_hidden()
+        expect(row(page, seeded_pair.thread).get_by_text("Reply to the offer")).to_be_visible()
+        expect(count_badge(page, "waiting")).to_have_text("1")
+    step = row(seller, seeded_pair.thread).locator(".row-step")
+    expect(step).to_have_text(re.compile("^Waiting for .* to reply to the offer$"))
+    expect(count_badge(seller, "waiting")).to_be_hidden()
     # An archived thread is neither listed nor counted, until the undo.
     row(inbox_page, seeded_pair.thread).locator("input").check(force=True)
     inbox_page.locator(".bulk").get_by_role("button", name="Archive").click()
     expect(row(action_page, seeded_pair.thread)).to_have_count(0)
     for page in (action_page, inbox_page):
-        expect(count_badge(page, "action-required")).to_be_hidden()
+        expect(count_badge(page, "waiting")).to_be_hidden()
     inbox_page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(row(action_page, seeded_pair.thread)).to_be_visible()
     for page in (action_page, inbox_page):
-        expect(count_badge(page, "action-required")).to_have_text("1")
+        expect(count_badge(page, "waiting")).to_have_text("1")
     buyer = live(visit(seeded_pair.buyer, f"/threads/{seeded_pair.thread}/"))
     answer_offer(buyer, "Accept")
     # Both users have to sign now.
     for page in (action_page, inbox_page, seller):
-        expect(row(page, seeded_pair.thread).get_by_text("Waiting for you")).to_be_visible()
-        expect(count_badge(page, "action-required")).to_have_text("1")
+        expect(row(page, seeded_pair.thread).get_by_text("Sign the contract")).to_be_visible()
+        expect(count_badge(page, "waiting")).to_have_text("1")
     action_page.reload()
-    expect(
-        row(live(action_page), seeded_pair.thread).get_by_text("Waiting for you")
-    ).to_be_visible()
+    reloaded = row(live(action_page), seeded_pair.thread)
+    expect(reloaded.get_by_text("Sign the contract")).to_be_visible()
 
 
 def test_a_declined_offer_requires_no_action(visit, seeded_pair):
-    action_page = live(visit(seeded_pair.buyer, "/inbox/action-required/"))
+    action_page = live(visit(seeded_pair.buyer, "/inbox/waiting/"))
     seller = live(visit(seeded_pair.seller, f"/threads/{seeded_pair.thread}/"))
     make_offer(seller)
     expect(row(action_page, seeded_pair.thread)).to_be_visible()
     buyer = live(visit(seeded_pair.buyer, f"/threads/{seeded_pair.thread}/"))
     answer_offer(buyer, "Decline")
     expect(row(action_page, seeded_pair.thread)).to_have_count(0)
-    expect(action_page.get_by_text("Nothing needs your attention")).to_be_visible()
-    expect(count_badge(action_page, "action-required")).to_be_hidden()
-    for label in ("Waiting for you", "Waiting for them"):
-        expect(row(seller, seeded_pair.thread).get_by_text(label)).to_be_hidden()
+    expect(action_page.get_by_text("Nothing is waiting for you")).to_be_visible()
+    expect(count_badge(action_page, "waiting")).to_be_hidden()
+    expect(row(seller, seeded_pair.thread).locator(".row-step")).to_be_hidden()
 
 
 def test_a_booking_appears_live_in_the_projects_of_both_users(visit, seeded_pair):

@@ -1,5 +1,7 @@
 """A shot list too large for every page is fetched when its tab is opened, and stays live."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -50,7 +52,7 @@ def test_a_large_shot_list_is_fetched_when_opened_and_stays_live(visit, pair):
     expect(notes).to_have_value("Half a sentence")
     notes.blur()
     for page in (buyer, seller):
-        expect(page.locator("[data-progress]")).to_contain_text("11%")
+        expect(page.locator("[data-progress]")).to_contain_text(re.compile("11%|1 of 9"))
         expect(shot(page, 2).locator("textarea[name=text]").last).to_have_value("Half a sentence")
 
 
@@ -60,5 +62,5 @@ def test_without_a_script_the_tab_is_a_page(visit, pair):
     book(buyer, seller)
     seller.evaluate(FILL, 9)
     plain = visit(pair.buyer, f"{path}panel/moodboard/", java_script_enabled=False)
-    plain.locator('[data-show-tab="shotlist"]').click()
+    plain.locator('nav [data-show-tab="shotlist"]').click()
     expect(plain.locator(".shot")).to_have_count(9)

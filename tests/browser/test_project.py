@@ -33,7 +33,7 @@ def fill_in_offer(seller: Page) -> None:
 
 
 def tab(page: Page, name: str):
-    page.locator(f'[data-show-tab="{name}"]').click()
+    page.locator(f'nav [data-show-tab="{name}"]').click()
     return page.locator(f'[data-tab-body="{name}"]')
 
 
@@ -44,24 +44,27 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two_pages):
     url = seller.url
     expect(buyer.locator(".action-card.to-answer")).to_contain_text("EUR 1,200.00")
     answer_offer(buyer, "Accept")
-    expect(seller.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
+    expect(seller.locator("[data-panel] [data-tab-body=overview]")).to_be_visible()
     expect(seller.locator(".message", has_text="accepted the offer")).to_be_visible()
-    expect(buyer.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
+    expect(buyer.locator("[data-panel] [data-tab-body=overview]")).to_be_visible()
+    for page in two_pages:
+        expect(page.locator("[data-part=next-step]")).to_contain_text("Sign the contract")
     expect(seller.locator(".action-card[data-state=accepted]")).to_be_visible()
     assert seller.url == url
 
 
-def test_a_row_with_unread_messages_does_not_show_waiting_for_them(two_pages, visit, pair):
+def test_a_row_shows_the_next_step_whether_it_is_read_or_not(two_pages, visit, pair):
     buyer, seller = two_pages
     make_offer(seller)
     inbox = live(visit(pair.seller, "/inbox/"))
     row = inbox.locator(f'.row[data-thread="{pair.thread}"]')
-    expect(row.get_by_text("Waiting for them")).to_be_visible()
+    step = row.get_by_text(re.compile("Waiting for .* to reply to the offer"))
+    expect(step).to_be_visible()
     # The messages stay unread.
     seller.close()
     write(buyer, "One question first.")
     expect(row.locator("[data-row-unread]")).to_have_text("1")
-    expect(row.get_by_text("Waiting for them")).to_be_hidden()
+    expect(step).to_be_visible()
 
 
 def test_concurrent_edits_of_the_brief_lose_nothing(visit, pair):
@@ -146,7 +149,7 @@ def test_the_shot_list_count_is_shown_to_both_users(two_pages):
     expect(shots.locator(".shot")).to_have_count(1)
     shots.get_by_role("button", name="The door: done").click()
     for page in (buyer, seller):
-        expect(page.locator("[data-progress]")).to_contain_text("100%")
+        expect(page.locator("[data-progress]")).to_contain_text("1 of 1")
 
 
 def sign(page: Page, name: str) -> None:
@@ -226,7 +229,7 @@ def test_on_a_phone_the_panel_is_a_separate_screen(visit, pair, two_pages):
     phone = visit(pair.buyer, f"/threads/{pair.thread}/", **PHONE)
     expect(phone.locator("[data-panel]")).to_be_hidden()
     phone.locator("[data-panel-open]").click()
-    expect(phone.locator("[data-tab-body=brief]")).to_be_visible()
+    expect(phone.locator("[data-tab-body=overview]")).to_be_visible()
     expect(phone.locator("[data-timeline]")).to_be_hidden()
     phone.get_by_role("link", name="Back to the conversation").click()
     expect(phone.locator("[data-timeline]")).to_be_visible()
@@ -239,6 +242,8 @@ def test_without_a_script_the_panel_is_readable_and_an_offer_can_be_answered(vis
     buyer.reload()
     answer_offer(buyer, "Accept")
     buyer.locator("[data-panel-open]").click()
+    expect(buyer.locator("[data-next-step]")).to_contain_text("Sign the contract")
+    buyer.locator("nav [data-show-tab=brief]").click()
     goals = buyer.get_by_label("Goals")
     goals.fill("Warm light")
     buyer.locator("[data-edit=goals]").get_by_role("button", name="Save").click()

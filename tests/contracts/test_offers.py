@@ -47,7 +47,7 @@ def test_accepting_an_offer_turns_the_thread_into_a_project_of_the_leg(
     assert messages_of(thread)[-1].body.endswith("The project panel is open.")
     assert delivered.to(seller, "thread.changed")[-1]["kind"] == "project"
     assert set(open_thread(buyer, thread).cached.tabs) == {
-        *("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+        *("overview", "brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
     }
     assert ContractVersion.objects.get(document__leg=leg).number == 1
     assert_consistent(thread)

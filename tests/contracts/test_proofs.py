@@ -257,3 +257,22 @@ def test_the_page_of_a_round_links_to_the_others(card, buyer, pictures, client):
         shown = form(client, buyer, reverse("projects:card", args=[page.id]))
         assert shown.count(f'href="/cards/{(second if page == card else card).id}/"') >= 1
         assert 'aria-current="page"' in shown
+
+
+def test_the_seller_withdraws_proofs_before_and_after_a_request_for_changes(
+    card, leg, buyer, seller, pictures, thread
+):
+    with pytest.raises(Refusal) as refused:
+        answer(buyer, card, "withdraw")
+    assert refused.value.code == "ACTION_FORBIDDEN"
+    answer(seller, card, "withdraw")
+    card.refresh_from_db()
+    assert (card.state, card.is_open, card.due_at) == ("withdrawn", False, None)
+    second = propose("proofs", leg, file_ids=pictures[:1])
+    request_changes(second)
+    answer(seller, second, "withdraw")
+    second.refresh_from_db()
+    assert (second.state, second.is_open, pending_for(thread)) == ("withdrawn", False, [])
+    assert messages_of(thread)[-1].body.startswith(f"{seller.display_name} withdrew the proofs")
+    assert list(list_differences(thread)) == []
+    assert_consistent(thread)

@@ -7,7 +7,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 
 from tests.design.conftest import open_page
 
-TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+TAB_NAMES = ("overview", "brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
 pytestmark = [pytest.mark.browser]
 
 PHONE = {"width": 360, "height": 740}

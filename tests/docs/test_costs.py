@@ -10,9 +10,9 @@ from asgiref.sync import async_to_sync
 from inbox.queries import (
     count_rows,
     get_row,
-    list_action_required,
     list_folder,
     list_unread,
+    list_waiting,
 )
 from projects.actions.panel import edit_tab
 from tests.contracts.conftest import book
@@ -115,7 +115,7 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
     settle()
     yield "a folder of the inbox, 50 rows", lambda: list_folder(user, "inbox")
     yield "unread only, 50 rows", lambda: list_unread(user)
-    yield "action required, 50 rows", lambda: list_action_required(user)
+    yield "waiting, 50 rows", lambda: list_waiting(user)
     yield "counts of folders", lambda: count_rows(user)
     yield "many threads by id, 50", lambda: get_rows(user, ids)
     yield "one row of the inbox", lambda: get_row(user, ids[0])

@@ -12,13 +12,13 @@ from django.core.management import call_command
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
 from core.outbox.processing import process_due
-from inbox.queries import ACTION_REQUIRED, count_rows, list_action_required
+from inbox.queries import WAITING, count_rows, list_waiting
 from inbox.rows import row_of
 from projects.actions import bookings, cards
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from projects.panel.rebuild import list_differences
 from tests.contracts.card_helpers import answer, propose
-from tests.contracts.conftest import book, offer_in, sign, terms
+from tests.contracts.conftest import book, offer_in, pay, sign, terms
 from tests.inbox.test_list_folder import ids
 from tests.indexes import settle
 from tests.threads.checker import assert_consistent
@@ -36,15 +36,17 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def required_actions(user, thread: str) -> list[str]:
-    """Lists the types of a user's pending actions in a thread, checking list, count and row label.
-    A reply that is owed only changes the label."""
+    """Lists the types of a user's pending actions in a thread, checking list, count and row."""
     prefix = keys.pending_action_sk(thread, "")
     items = query(keys.user_pk(user.id), Item.sk.startswith(prefix), limit=100).of(PendingAction)
-    listed = ids(list_action_required(user))
+    listed = ids(list_waiting(user))
     assert (thread in listed) == bool(items)
-    assert count_rows(user)[ACTION_REQUIRED] == len(listed)
-    if items:
-        assert row_of(user, row(thread, user)).waits_for == "you"
+    assert count_rows(user)[WAITING] == len(listed)
+    item = row(thread, user)
+    if item is not None and item.folder == "inbox":
+        shown = row_of(user, item)
+        assert (shown.waits_for == "you") == bool(items)
+        assert bool(shown.step_text) == bool(shown.step)
     return sorted(item.type for item in items)
 
 
@@ -57,7 +59,11 @@ def assert_stores_agree(*threads: str) -> None:
 def test_an_offer_is_required_of_the_user_who_has_to_answer(thread, buyer, seller, delivered):
     offer = offer_in(thread, seller)
     assert (required_actions(buyer, thread), required_actions(seller, thread)) == (["offer"], [])
-    assert row_of(seller, row(thread, seller)).waits_for == "them"
+    assert row_of(buyer, row(thread, buyer)).step_text == "Reply to the offer"
+    shown = row_of(seller, row(thread, seller))
+    assert shown.waits_for == "them"
+    assert shown.step_text == f"Waiting for {buyer.display_name} to reply to the offer"
+    assert delivered.to(seller, "inbox.changed")[-1]["step"] == "offer"
     assert delivered.to(buyer, "inbox.changed")[-1]["waiting_for"] == buyer.id
     # A message does not change the pending action.
     say(buyer, thread, "Let me think.")
@@ -72,7 +78,7 @@ def test_an_offer_is_required_of_the_user_who_has_to_answer(thread, buyer, selle
 def test_a_withdrawn_offer_is_removed_and_another_stays(thread, buyer, seller):
     first, _ = offer_in(thread, seller), offer_in(thread, seller)
     assert required_actions(buyer, thread) == ["offer", "offer"]
-    assert count_rows(buyer)[ACTION_REQUIRED] == 1
+    assert count_rows(buyer)[WAITING] == 1
     withdraw_offer(seller, offer_id=first.id)
     assert required_actions(buyer, thread) == ["offer"]
     assert_stores_agree(thread)
@@ -89,6 +95,8 @@ def test_a_contract_is_required_of_each_party_until_signed_and_again_when_supers
     sign(buyer, leg)
     assert (required_actions(buyer, thread), required_actions(seller, thread)) == ([], ["contract"])
     sign(seller, leg)
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == (["deposit"], [])
+    pay(leg, 40_000)
     assert (required_actions(buyer, thread), required_actions(seller, thread)) == ([], [])
     change = offer_in(thread, buyer, terms(price_cents=90_000), changes=leg.id)
     assert (required_actions(buyer, thread), required_actions(seller, thread)) == ([], ["offer"])
@@ -215,7 +223,7 @@ def test_a_card_without_its_message_id_stays_required(thread, buyer, seller):
     message_id = Card.objects.get(pk=card.pk).message_id
     Card.objects.filter(pk=card.pk).update(message_id="")
     offer_in(thread, seller, changes=leg.id)
-    assert required_actions(buyer, thread) == ["extras", "offer"]
+    assert required_actions(buyer, thread) == ["deposit", "extras", "offer"]
     Card.objects.filter(pk=card.pk).update(message_id=message_id)
     assert_stores_agree(thread)
 
@@ -279,6 +287,6 @@ def test_the_page_queries_no_sql_records(thread, buyer, seller, django_assert_nu
     offer_in(thread, seller)
     settle()
     with django_assert_num_queries(0), count_requests() as requests:
-        assert ids(list_action_required(buyer)) == [thread]
-        assert count_rows(buyer)[ACTION_REQUIRED] == 1
+        assert ids(list_waiting(buyer)) == [thread]
+        assert count_rows(buyer)[WAITING] == 1
     assert requests == ["Query", "BatchGetItem", "Query", "Query", "Query"]

@@ -3,12 +3,12 @@
 import pytest
 
 from inbox.queries import (
-    ACTION_REQUIRED,
     UNREAD,
+    WAITING,
     count_rows,
-    list_action_required,
     list_projects,
     list_unread,
+    list_waiting,
 )
 from inbox.search import indexer
 from projects.actions.bookings import link_bookings
@@ -119,7 +119,7 @@ def test_a_filter_lists_a_hundred_rows_and_whether_there_are_more(buyer, size, s
 def test_a_filter_costs_two_requests_at_any_size(buyer, size):
     (thread, *_) = fill_unread(buyer, size)
     add_pending_action(buyer, thread, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ")
-    for list_them in (list_unread, list_action_required):
+    for list_them in (list_unread, list_waiting):
         with count_requests() as requests:
             assert list_them(buyer).rows
         assert requests == ["Query", "BatchGetItem"]
@@ -136,11 +136,11 @@ def test_action_required_lists_each_thread_with_pending_actions_once(buyer, sell
     add_pending_action(buyer, two, "msg_01JZZZZZZZZZZZZZZZZZZZZZZX")
     # A pending action in a thread of other users is not listed.
     add_pending_action(stranger, one, "msg_01JZZZZZZZZZZZZZZZZZZZZZZX")
-    assert ids(list_action_required(buyer)) == [two, one]
-    assert count_rows(buyer)[ACTION_REQUIRED] == 2
-    assert ids(list_action_required(stranger)) == []
+    assert ids(list_waiting(buyer)) == [two, one]
+    assert count_rows(buyer)[WAITING] == 2
+    assert ids(list_waiting(stranger)) == []
     archive_thread(buyer, thread_id=two)
-    assert ids(list_action_required(buyer)) == [one]
+    assert ids(list_waiting(buyer)) == [one]
 
 
 def test_projects_lists_booked_threads_of_the_inbox_pinned_first(buyer, seller, stranger):

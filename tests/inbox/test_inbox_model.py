@@ -9,14 +9,14 @@ import pytest
 
 from contracts.models import Card, Leg
 from inbox.queries import (
-    ACTION_REQUIRED,
     FOLDERS,
     UNREAD,
+    WAITING,
     count_rows,
-    list_action_required,
     list_folder,
     list_projects,
     list_unread,
+    list_waiting,
 )
 from inbox.rows import row_of
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
@@ -120,8 +120,6 @@ class Model:
     # By thread: the offer or card pending for the buyer, and the users who have not signed.
     pending: dict[str, Any] = field(default_factory=dict)
     unsigned: dict[str, list[str]] = field(default_factory=dict)
-    # By thread: the user who owes a reply; "" after an action was completed.
-    owing: dict[str, str] = field(default_factory=dict)
 
     def add_system_message(self, thread: str) -> None:
         self.clock += 1
@@ -132,16 +130,17 @@ class Model:
         self.clock += 1
         for each, row_model in self.threads[thread].items():
             row_model.receive(self.clock, is_own=each == user_id)
-        if not self.required_users(thread):
-            (self.owing[thread],) = self.threads[thread].keys() - {user_id}
 
     def required_users(self, thread: str) -> set[str]:
         buyer, _ = self.threads[thread]
-        return set(self.unsigned.get(thread, [])) | ({buyer} if thread in self.pending else set())
+        unsigned = self.unsigned.get(thread, [])
+        # The deposit is due once both have signed.
+        owes = thread in self.pending or (thread in self.booked and not unsigned)
+        return {*unsigned, *([buyer] if owes else [])}
 
     def waits_for(self, user, thread: str) -> str:
         """Returns the label of the row."""
-        waits = self.required_users(thread) or {self.owing[thread]} - {""}
+        waits = self.required_users(thread)
         return "" if not waits else "you" if user.id in waits else "them"
 
     def of(self, user) -> dict[str, ModelRow]:
@@ -162,15 +161,10 @@ class Model:
     def required(self, user) -> list[str]:
         return [t for t in self.listed(user, "inbox") if user.id in self.required_users(t)]
 
-    def settle(self, thread: str, before: set[str]) -> None:
-        """After the last action was completed, no user owes a reply."""
-        if before and not self.required_users(thread):
-            self.owing[thread] = ""
-
 
 def advance_booking(model: Model, thread: str, buyer, seller, rng: random.Random) -> None:
     """Takes the next step: an offer, its answer, a contract signed by both, then cards."""
-    before, message_count = model.required_users(thread), len(messages_of(thread))
+    message_count = len(messages_of(thread))
     if thread in model.pending:
         _answer(model, thread, buyer, seller, rng.choice(("yes", "no")))
     elif model.unsigned.get(thread):
@@ -187,7 +181,6 @@ def advance_booking(model: Model, thread: str, buyer, seller, rng: random.Random
             model.add_message(message.author_id, thread)
         else:
             model.add_system_message(thread)
-    model.settle(thread, before)
 
 
 def _answer(model: Model, thread: str, buyer, seller, how: str) -> None:
@@ -215,10 +208,10 @@ def compare(model: Model, user) -> None:
     assert ids(list_unread(user)) == model.unread(user)
     assert ids(list_projects(user)) == model.projects(user)
     required = model.required(user)
-    assert ids(list_action_required(user)) == required
+    assert ids(list_waiting(user)) == required
     counts = count_rows(user)
     assert counts[UNREAD] == len(model.unread(user))
-    assert counts[ACTION_REQUIRED] == len(required)
+    assert counts[WAITING] == len(required)
     for thread, row_model in model.of(user).items():
         item = row(thread, user)
         assert row_of(user, item).waits_for == model.waits_for(user, thread)
@@ -258,8 +251,6 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
     sign(buyer, book(booked, buyer, seller))
     sign(seller, Leg.objects.get(thread_id=booked))
     offer_in(offered, buyer)
-    # By thread: the message that closed the last offer; later messages decide who owes a reply.
-    ended: dict[str, str] = {}
     # Only the actions of one user on one thread have a known order.
     last_acts: dict[str, str] = {}
 
@@ -287,7 +278,7 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
             keys = [each.position for each in rows]
             assert keys == sorted(set(keys), reverse=True)
             assert len({each.thread_id for each in rows}) == len(rows)
-        counted = count_rows(seller)[ACTION_REQUIRED]
+        counted = count_rows(seller)[WAITING]
         assert counted <= 2
         for condition, list_them in filters.items():
             rows = list_them(seller).rows
@@ -298,7 +289,7 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
     filters = {
         lambda each: each.has_unread: list_unread,
         lambda each: each.thread_id == booked: list_projects,
-        lambda each: each.thread_id in (offered, declined): list_action_required,
+        lambda each: each.thread_id in (offered, declined): list_waiting,
     }
     with ThreadPoolExecutor(12) as pool:
         jobs = [pool.submit(write, user, n) for n, user in enumerate((buyer, seller, buyer))]
@@ -308,7 +299,6 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
             offer = offer_in(declined, buyer)
             check_lists()
             decline_offer(seller, offer_id=offer.id)
-            ended[declined] = f"{offer.id}:declined"
             check_lists()
         for job in jobs:
             job.result()
@@ -333,26 +323,13 @@ def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, se
     assert count_rows(seller)[UNREAD] == len(unread)
     in_inbox = [thread for thread in (booked, offered) if items[thread].folder == "inbox"]
     required = [thread for thread in in_inbox if thread == offered]
-    assert ids(list_action_required(seller)) == required
-    assert count_rows(seller)[ACTION_REQUIRED] == len(required)
+    assert ids(list_waiting(seller)) == required
+    assert count_rows(seller)[WAITING] == len(required)
     for thread in threads:
         assert list(list_differences(thread)) == []
-        expected = (
-            "you"
-            if thread == offered
-            else expected_reply_label(thread, seller, ended.get(thread, ""))
-        )
+        expected = {offered: "you", booked: "them"}.get(thread, "")
         assert row_of(seller, items[thread]).waits_for == expected
     assert ids(list_projects(seller)) == [thread for thread in in_inbox if thread == booked]
-
-
-def expected_reply_label(thread: str, user, ended: str) -> str:
-    """The user who did not write last owes a reply, unless no user wrote since the last offer was
-    closed."""
-    messages = messages_of(thread)
-    ends = [number for number, one in enumerate(messages) if ended and one.client_id == ended]
-    authors = [one.author_id for one in messages[ends[0] if ends else 0 :] if one.author_id]
-    return "" if not authors else "them" if authors[-1] == user.id else "you"
 
 
 def test_a_participant_added_later_has_a_correct_row(thread, buyer, seller):

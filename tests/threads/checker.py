@@ -137,6 +137,11 @@ def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) 
     if person.others_count != len(thread.participants) - 1:
         yield f"the row counts {person.others_count} others"
     waits = [each["user"] for each in thread.waits or []]
+    types = {each["type"] for each in thread.waits or [] if each["user"] == person.waiting_for}
+    if person.user_id in thread.parties and bool(person.step) != bool(types):
+        yield f"the row shows the step {person.step}, not one of {types}"
+    if person.step and (person.step not in types or person.user_id not in thread.parties):
+        yield f"the row of {person.user_id} shows the step {person.step}"
     wanted = person.user_id if person.user_id in waits else thread.waiting_for
     if person.waiting_for != wanted or (waits and thread.waiting_for != waits[0]):
         yield f"the row waits for {person.waiting_for}, the thread for {thread.waiting_for}"

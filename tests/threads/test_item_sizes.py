@@ -161,7 +161,7 @@ def participant(kind: type[Participant]) -> Participant:
         last_message_at=MOMENT,
         last_seq=NUMBER,
         last_tally=NUMBER,
-        waiting_for=ID,
+        waits_on=f"{ID}#{'s' * 12}",
         inbox_pk=PK,
         inbox_sk=SK,
         pending_pk=PK,

@@ -308,7 +308,7 @@ def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Pa
         last_message=thread.last_message,
         last_seq=thread.last_seq,
         last_tally=thread.last_tally,
-        waiting_for=thread.waiting_for,
+        waits_on=thread.waiting_for,
         inbox_pk=keys.inbox_pk(user.id, INBOX),
         inbox_sk=keys.inbox_sk(thread.last_message_at, thread.id, pinned=False),
     )

@@ -61,8 +61,9 @@ class Participant(Item):
     last_message = DocumentAttribute(attr_name="lastMessage")
     last_seq = IntAttribute(attr_name="lastSeq")
     last_tally = IntAttribute(attr_name="lastTally")
-    # Copied from the thread, so that a row shows who has to reply without reading it.
-    waiting_for = UnicodeAttribute(attr_name="waitingFor", null=True)
+    # As on the thread, so that a row shows who has to act without reading it, and if the user has a
+    # pending action, its type: `<user>#<type>`. One attribute, which the index projects.
+    waits_on = UnicodeAttribute(attr_name="waitingFor", null=True)
 
     inbox_pk = UnicodeAttribute(attr_name="GSI1PK")
     inbox_sk = UnicodeAttribute(attr_name="GSI1SK")
@@ -78,6 +79,16 @@ class Participant(Item):
     @property
     def user_id(self) -> str:
         return self.sk.removeprefix(self.sk_prefix)
+
+    @property
+    def waiting_for(self) -> str | None:
+        """The user who has to act or reply."""
+        return self.waits_on and self.waits_on.partition("#")[0]
+
+    @property
+    def step(self) -> str:
+        """The type of the pending action of that user; empty without one."""
+        return (self.waits_on or "").partition("#")[2]
 
     @property
     def position(self) -> str:

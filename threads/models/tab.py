@@ -10,10 +10,13 @@ from threads.dynamodb.attributes import (
 from threads.dynamodb.sizes import KB
 from threads.dynamodb.table import Item
 
-TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+TAB_NAMES = (
+    *("overview", "brief", "moodboard", "shotlist"),
+    *("files", "docs", "expenses", "actions"),
+)
 # Participants edit these tabs; the others are derived from the relational records.
 EDITABLE_TABS = ("brief", "moodboard", "shotlist")
-RECORD_TABS = ("files", "docs", "expenses", "actions")
+RECORD_TABS = ("overview", "files", "docs", "expenses", "actions")
 
 
 class TabSnapshot(Item):

@@ -1,4 +1,4 @@
-"""Pending actions: cards, offers and contracts in a thread that require an action of a user.
+"""Pending actions: what a thread requires of a user, such as an answer or a payment.
 
 The thread lists all of them. A user has an item for each of theirs while the thread is in their
 inbox; as with unread messages, those of an archived thread are neither listed nor counted.
@@ -13,7 +13,7 @@ from threads.models import Participant, PendingAction, Thread
 from threads.models.participant import ARCHIVED_FOLDER, INBOX
 from threads.sending.new_message import NewMessage, RosterChange
 
-# `user`, `what` (a card's message, an offer, a contract), `type`, `since`.
+# `user`, `what` (a card's message, an offer, a contract, a leg to pay for), `type`, `since`.
 PendingEntry = dict[str, str]
 # Stands for the id of the new message as `what`.
 THIS_MESSAGE = ""
@@ -32,6 +32,15 @@ def pending_after(
 def list_awaited_users(waits: Iterable[PendingEntry]) -> list[str]:
     """The users of pending actions, each once."""
     return list(dict.fromkeys(each["user"] for each in waits))
+
+
+def add_step(thread: Thread, waits: list[PendingEntry], user_id: str, waiting_for: str) -> str:
+    """The stored value of a row: who has to act and, for the parties of a booking, the type of the
+    pending action. Their own comes first."""
+    if not waits or user_id not in thread.parties:
+        return waiting_for
+    shown = next((each for each in waits if each["user"] == waiting_for), waits[0])
+    return f"{waiting_for}#{shown['type']}"
 
 
 def update_pending_items(

@@ -12,7 +12,12 @@ from threads.models.message import ACTION
 from threads.models.participant import ADMIN, ARCHIVED_FOLDER, INBOX
 from threads.models.thread import OPEN, PROJECT
 from threads.sending.new_message import NewMessage, RosterChange
-from threads.sending.pending_actions import PendingEntry, list_awaited_users, pending_after
+from threads.sending.pending_actions import (
+    PendingEntry,
+    add_step,
+    list_awaited_users,
+    pending_after,
+)
 
 # Removed from the item of a participant who has read everything.
 CAUGHT_UP_REMOVED_FIELDS = (
@@ -74,6 +79,16 @@ def waiting_for_change(
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
     recipient = sides.get(new_message.author_id or "")
     return {"waiting_for": recipient} if recipient else {}
+
+
+def row_waiting_change(
+    thread: Thread, new_message: NewMessage, waits: list[PendingEntry], user_id: str
+) -> dict[str, Any]:
+    """The same for the row of a user, with the pending action that it shows."""
+    change = waiting_for_change(thread, new_message, waits, user_id)
+    if not change:
+        return {}
+    return {"waits_on": add_step(thread, waits, user_id, change["waiting_for"])}
 
 
 def sender_change(

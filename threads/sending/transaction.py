@@ -31,9 +31,9 @@ from threads.sending.rows import (
     read_cursor_unchanged,
     receiver_change,
     roster_count_change,
+    row_waiting_change,
     sender_change,
     thread_change,
-    waiting_for_change,
 )
 
 
@@ -147,9 +147,9 @@ def participant_change(
         change = receiver_change(person, new_message, message)
     company = roster_count_change(cached, person, roster)
     waits = pending_after(cached.thread, new_message, message.id, roster)
-    waiting_for = waiting_for_change(cached.thread, new_message, waits, person.user_id)
-    if waiting_for.get("waiting_for") != person.waiting_for or not is_current(cached, person):
-        change.set |= waiting_for
+    waiting = row_waiting_change(cached.thread, new_message, waits, person.user_id)
+    if waiting.get("waits_on") != person.waits_on or not is_current(cached, person):
+        change.set |= waiting
     change.set |= company.set
     change.remove += company.remove
     return change

@@ -83,7 +83,10 @@ def thread_page(
 def _head(user: User, opened: OpenedThread, context: dict[str, Any]) -> dict[str, Any]:
     """Everything that the header of the thread shows, with the list of people and the menu."""
     thread, me, can_write = opened.cached.thread, opened.me, context["can_write"]
-    names = ("people", "others", "is_blocked_by_me", "can_offer", "progress")
+    names = (
+        *("people", "others", "is_blocked_by_me", "can_offer", "progress"),
+        *("next_step", "staff_proposals"),
+    )
     return {name: context.get(name) for name in names} | {
         "thread": {"id": thread.id, "subject": thread.subject},
         "has_panel": bool(context.get("panel")),

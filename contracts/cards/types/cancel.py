@@ -123,6 +123,7 @@ TYPE = CardType(
     quote=show_quote,
     is_exclusive=True,
     propose_label="Cancel the booking",
+    description="End the booking under its cancellation terms",
     transitions=(
         Transition(
             "accept",

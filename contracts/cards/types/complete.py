@@ -13,6 +13,7 @@ from contracts.cards.card_type import (
     DEADLINE,
     PENDING,
     SELLER,
+    BookingState,
     CardType,
     Payload,
     Transition,
@@ -31,6 +32,8 @@ from contracts.queries import format_outstanding, get_balance, is_in_force
 from core.refusals import Refusal
 
 TIME, MILESTONE = "time", "milestone"
+NOT_ENDED = "The booking hasn't ended yet."
+NOT_SIGNED = "You haven't both signed the contract yet."
 HOW = {TIME: "The booked time has ended", MILESTONE: "The proofs were approved"}
 
 
@@ -53,7 +56,7 @@ def build_payload(leg: Leg, given: Complete, by: User) -> Payload:
 
 def _check_how(leg: Leg, how: str, now: datetime) -> None:
     if how == TIME and leg.ends_at > now:
-        raise Refusal("CARD_INVALID", "The booking hasn't ended yet.")
+        raise Refusal("CARD_INVALID", NOT_ENDED)
     if how == MILESTONE and not is_approved(leg):
         raise Refusal("CARD_INVALID", "No proofs for this booking have been approved yet.")
 
@@ -63,7 +66,7 @@ def check_can_be_completed(leg: Leg, *, card: Card | None = None) -> None:
     if not is_in_force(leg):
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "You haven't both signed the contract yet.",
+            NOT_SIGNED,
             hint="Sign it first.",
         )
     if items := open_items(leg, card=card):
@@ -108,6 +111,12 @@ def _accept(context: TransitionContext) -> None:
     card.payload = card.payload | {"due": balance.due_cents}
     left = format_outstanding(balance.open_cents, leg.currency)
     context.extra_text = f" {due} is now due." if balance.due_cents else f" {left}"
+
+
+def obstacle(state: BookingState) -> str:
+    if not state.is_in_force:
+        return NOT_SIGNED
+    return "" if state.has_ended or state.has_approved_proofs else NOT_ENDED
 
 
 def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
@@ -156,6 +165,8 @@ TYPE = CardType(
     defaults=defaults,
     is_exclusive=True,
     propose_label="Mark as completed",
+    description="Say that the work is done",
+    obstacle=obstacle,
     transitions=(
         accept("{name} accepted the work: {what}.", _accept, by=BUYER),
         Transition(

@@ -76,6 +76,7 @@ TYPE = CardType(
     choices={"matter": MATTERS},
     is_exclusive=True,
     propose_label="Open a dispute",
+    description="Put the booking on hold until our team decides",
     transitions=(
         Transition(
             "resolve",

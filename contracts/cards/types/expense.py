@@ -85,6 +85,7 @@ TYPE = CardType(
     files=(1, 3),
     files_label="Receipt (photo or PDF)",
     propose_label="Submit an expense",
+    description="Ask to be reimbursed, with the receipt",
     needs_review=True,
     transitions=(
         accept("{name} accepted the expense: {what}.", _accept),

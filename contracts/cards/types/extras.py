@@ -102,6 +102,7 @@ TYPE = CardType(
     show=show,
     defaults=defaults,
     propose_label="Propose extras",
+    description="Add items to the price",
     needs_review=True,
     transitions=(
         accept("{name} accepted the extras: {what}.", _accept),

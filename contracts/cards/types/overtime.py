@@ -93,6 +93,7 @@ TYPE = CardType(
     summary=summary,
     show=show,
     propose_label="Propose overtime",
+    description="Bill time beyond the booking",
     needs_review=True,
     transitions=(
         accept("{name} accepted the overtime: {what}.", _accept),

@@ -18,6 +18,7 @@ from contracts.cards.card_type import (
     Transition,
     TransitionContext,
     end_with_booking,
+    withdraw,
 )
 from contracts.fields import (
     Moment,
@@ -168,6 +169,7 @@ TYPE = CardType(
     defaults=defaults,
     is_exclusive=True,
     propose_label="Share proofs",
+    description="Share photos to choose from and approve",
     transitions=(
         Transition(
             "approve",
@@ -203,6 +205,7 @@ TYPE = CardType(
             next_type="proofs",
             closes=True,
         ),
+        withdraw("{name} withdrew the proofs: {what}.", PENDING, CHANGES),
         Transition(
             "expire", DEADLINE, (PENDING,), "expired", "The proofs expired without a reply: {what}."
         ),

@@ -120,6 +120,7 @@ TYPE = CardType(
     defaults=defaults,
     is_exclusive=True,
     propose_label="Propose a new time",
+    description="Move the booking to another date or time",
     transitions=(
         accept("{name} accepted the new time: {what}.", _accept),
         Transition(

@@ -73,6 +73,7 @@ TYPE = CardType(
     defaults=lambda leg: {"severity": "soon"},
     is_exclusive=True,
     propose_label="Get help from our safety team",
+    description="Tell our safety team what happened",
     transitions=(
         Transition(
             "resolve",

@@ -9,17 +9,21 @@ from contracts.cards.card_type import (
     DEADLINE,
     PENDING,
     SELLER,
+    BookingState,
     CardType,
     Payload,
     Transition,
     TransitionContext,
     decline,
     end_with_booking,
+    withdraw,
 )
 from contracts.fields import SingleLine
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED, VOID
 from core.refusals import Refusal
+
+ALREADY_SIGNED = "You've both already signed the contract."
 
 
 class Sign(BaseModel):
@@ -41,7 +45,7 @@ def signature_label(name: str) -> str:
 def build_payload(leg: Leg, given: Sign, by: User) -> Payload:
     version = leg.contract.versions.exclude(status=VOID).first()
     if version is None or version.status != ISSUED:
-        raise Refusal("CARD_INVALID", "You've both already signed the contract.")
+        raise Refusal("CARD_INVALID", ALREADY_SIGNED)
     return {
         "service": leg.service,
         "document": leg.contract.id,
@@ -75,6 +79,10 @@ def summary(payload: Payload) -> str:
     return f"{payload['service']}, version {payload['number']}"
 
 
+def obstacle(state: BookingState) -> str:
+    return ALREADY_SIGNED if state.is_in_force else ""
+
+
 TYPE = CardType(
     name="sign",
     label="Signatures",
@@ -88,6 +96,8 @@ TYPE = CardType(
     initially_awaited=list_unsigned_parties,
     is_exclusive=True,
     propose_label="Request signatures",
+    description="Ask for the signatures that are missing",
+    obstacle=obstacle,
     transitions=(
         Transition(
             "sign",
@@ -101,6 +111,8 @@ TYPE = CardType(
             effect=_sign,
         ),
         decline("{name} declined to sign: {what}.", by=AWAITED),
+        # Signatures that were given stay, and the contract can still be signed.
+        withdraw("{name} withdrew the request for signatures: {what}."),
         Transition(
             "void",
             DEADLINE,
