@@ -64,6 +64,14 @@ class FileId(_Id):
     prefix = "file"
 
 
+class BlockId(_Id):
+    prefix = "blk"
+
+
+class FeedId(_Id):
+    prefix = "cal"
+
+
 class OnOrOff:
     regex = "on|off"
 
@@ -85,4 +93,6 @@ register_converter(ContractId, "contract")
 register_converter(ReceiptId, "receipt")
 register_converter(ManifestId, "manifest")
 register_converter(FileId, "file")
+register_converter(BlockId, "time_block")
+register_converter(FeedId, "calendar_feed")
 register_converter(OnOrOff, "on_or_off")

@@ -32,6 +32,8 @@ MESSAGES = {
     "report": "You're sending reports too quickly. Try again in {wait}.",
     "delivery": "You're delivering too quickly. Try again in {wait}.",
     "find": _SEARCHES,
+    "calendar": _CHANGES,
+    "calendar_link": "This calendar is requested too often. Try again in {wait}.",
 }
 
 

@@ -53,6 +53,12 @@ REFUSALS: dict[str, RefusalText] = {
     "BAD_FRAME": RefusalText(
         400, "We couldn't understand that request.", "Reload the page and try again."
     ),
+    "CALENDAR_LIMIT": RefusalText(
+        409, "Your calendar is full.", "Remove something that you no longer need."
+    ),
+    "CALENDAR_NOT_FOUND": RefusalText(
+        404, "We couldn't find that calendar.", "Go back to your calendar."
+    ),
     "CARD_EXPIRED": RefusalText(
         409, "The time to respond has passed.", "Send a new proposal if you still need it."
     ),

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "threads",
     "projects",
     "people",
+    "availability",
     "privacy",
     "inbox",
     "moderation",
@@ -246,6 +247,8 @@ FILES_ORIGINS = (
 
 # Whether images pinned by URL are fetched once by the server for all viewers.
 FETCH_PINS = env.bool("PARLEY_FETCH_PINS", default=True)
+# Fetch the calendars that users import by URL.
+FETCH_CALENDARS = env.bool("PARLEY_FETCH_CALENDARS", default=True)
 
 # How long an export can be downloaded.
 EXPORT_DAYS = env.int("PARLEY_EXPORT_DAYS", default=7)
@@ -278,6 +281,8 @@ PACES = {
     "reaction": tuple(env.list("PARLEY_REACTION_LIMIT", int, default=[60, 120])),
     "report": tuple(env.list("PARLEY_REPORT_LIMIT", int, default=[10, 2])),
     "delivery": tuple(env.list("PARLEY_DELIVERY_LIMIT", int, default=[10, 4])),
+    "calendar": tuple(env.list("PARLEY_CALENDAR_LIMIT", int, default=[30, 30])),
+    "calendar_link": tuple(env.list("PARLEY_CALENDAR_LINK_LIMIT", int, default=[60, 60])),
     "find": tuple(env.list("PARLEY_FIND_LIMIT", int, default=[120, 240])),
 }
 # Days for which earlier edits of a panel tab are kept; the newest is kept permanently.

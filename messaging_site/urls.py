@@ -9,6 +9,7 @@ urlpatterns = [
     path("", welcome, name="welcome"),
     path("", include("accounts.urls")),
     path("", include("people.urls")),
+    path("", include("availability.urls")),
     path("", include("inbox.urls")),
     path("", include("threads.urls")),
     path("", include("projects.urls")),

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from accounts.anonymise import anonymise_user
 from accounts.models import User
+from availability.actions import delete_calendar
 from contracts.models import Leg, Offer
 from contracts.models.bookings import BOOKED, ON_HOLD, PENDING
 from contracts.queries import get_balance
@@ -37,6 +38,7 @@ def delete_account(user: User) -> None:
         names = [person.display_name, *earlier]
         delete_profile_data(person)
         anonymise_user(person)
+        delete_calendar(person)
         OutboxEntry.objects.create(kind="deletion", payload={"user": person.id, "names": names})
 
 

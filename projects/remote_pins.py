@@ -12,11 +12,12 @@ import structlog
 from django.conf import settings
 from django.db import close_old_connections, connection
 
+from core.http_client.download import DownloadFailed
 from core.refusals import Refusal
 from files.actions import accept_file
 from files.file_types import detect_file_type
 from files.models import File, OutsidePicture
-from files.remote_images.download import DownloadFailed, download_image
+from files.remote_images.download import download_image
 from files.remote_images.queue import (
     MAX_ATTEMPTS,
     claim_image,

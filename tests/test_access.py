@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from uuid import uuid4
 
@@ -21,7 +22,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import User
+from availability.actions import add_feed, create_link
 from contracts.models import Leg
+from core.ids import new_id
 from core.refusals import Refusal
 from files.actions import accept_file
 from files.exports import request_export
@@ -215,6 +218,11 @@ def make_export(scene: Scene) -> str:
     return owner.exports.get().id
 
 
+def make_feed(scene: Scene) -> str:
+    owner = scene.people["participant"]
+    return add_feed(owner, name="Private", url="https://calendars.example/b.ics").id
+
+
 REPORT_DATA = post_data(reason="spam", comment="Again and again")
 
 VIEWS: dict[str, View] = {
@@ -245,6 +253,35 @@ VIEWS: dict[str, View] = {
     "people:remove_image": View(SIGNED_IN_POST, portfolio_args, post=post_data()),
     "people:verification": View(SIGNED_IN),
     "people:withdraw_verification": View(SIGNED_IN_POST, post=post_data()),
+    "availability:calendar": View(SIGNED_IN),
+    "availability:add_block": View(
+        SIGNED_IN_POST,
+        post=lambda scene, kind: {
+            "key": str(uuid4()),
+            "first_day": f"{date.today().year + 1}-02-01",
+        },
+    ),
+    # Only the owner's block and calendar exist; removing one that does not exist has no effect.
+    "availability:remove_block": View(
+        SIGNED_IN_POST, lambda scene, kind: [new_id("blk")], post=post_data()
+    ),
+    "availability:add_feed": View(
+        SIGNED_IN_POST, post=post_data(name="Private", url="https://calendars.example/a.ics")
+    ),
+    "availability:refresh_feed": View(
+        row(anonymous="in", suspended="in", participant=302, others=404),
+        lambda scene, kind: [make_feed(scene)],
+        post=post_data(),
+    ),
+    "availability:remove_feed": View(
+        SIGNED_IN_POST, lambda scene, kind: [make_feed(scene)], post=post_data()
+    ),
+    "availability:create_link": View(SIGNED_IN_POST, post=post_data()),
+    "availability:remove_link": View(SIGNED_IN_POST, post=post_data()),
+    # For calendar programs, which know the token instead of signing in.
+    "availability:bookings": View(
+        OPEN, lambda scene, kind: [create_link(scene.people["participant"])]
+    ),
     "accounts:settings": View(SIGNED_IN),
     "accounts:requirements": View(SIGNED_IN_POST, post=post_data(requires_date="on")),
     "accounts:safe_mode": View(SIGNED_IN_POST, post=post_data(safe_mode="on")),

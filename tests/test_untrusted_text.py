@@ -16,8 +16,8 @@ import pytest
 from django.core.exceptions import ValidationError
 
 import detection
+from core.http_client.download import DownloadFailed
 from core.refusals import Refusal
-from files.remote_images.download import DownloadFailed
 from tests.packages import PACKAGES, ROOT
 from tests.untrusted_text import FUNCTIONS, MODULES_WITHOUT, shapes
 

@@ -7,10 +7,13 @@ the reason; tests/test_untrusted_text.py fails otherwise.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from inbox.search.normalise import count_whole, excerpt, normalise
+
 from accounts.profiles.handles import handle_from_name, is_handle
 from accounts.profiles.text import check_line
 from contracts.actions.manifests import read_listing
 from contracts.amounts import MAX_AMOUNT_CHARS, parse_amount
+from core.http_client.download import parse_link
 from core.ids import is_id
 from core.normalise import normalise
 from detection import judge
@@ -77,7 +80,7 @@ FUNCTIONS: dict[str, Function] = {
         lambda text: clean_name(text, "image", "image/jpeg"), MAX_BODY_LENGTH, ("files.names",)
     ),
     "file name for the detector": Function(meaningful_name, MAX_BODY_LENGTH),
-    "link": Function(parse_link, MAX_BODY_LENGTH, ("files.remote_images.download",)),
+    "link": Function(parse_link, MAX_BODY_LENGTH, ("core.http_client.download",)),
     "profile line": Function(check_line, MAX_BODY_LENGTH, ("accounts.profiles.text",)),
     "handle": Function(handle_from_name, MAX_BODY_LENGTH, ("accounts.profiles.handles",)),
     "handle check": Function(is_handle, MAX_BODY_LENGTH),

@@ -84,13 +84,21 @@ class Transition:
     closes: bool = False
     # Whether a system message tells about it. The card itself always does.
     is_announced: bool = True
+    # What the user should know first; if there is something, it needs a confirmation.
+    warnings: Callable[[Card, User], list[str]] | None = None
 
 
 def accept(
-    text: str, effect: Callable[[TransitionContext], None], *, by: str = ANSWERER
+    text: str,
+    effect: Callable[[TransitionContext], None],
+    *,
+    by: str = ANSWERER,
+    warnings: Callable[[Card, User], list[str]] | None = None,
 ) -> Transition:
     return Transition(
-        "accept", by, (PENDING,), "accepted", text, "Accept", "primary", effect=effect
+        *("accept", by, (PENDING,), "accepted", text, "Accept", "primary"),
+        effect=effect,
+        warnings=warnings,
     )
 
 
@@ -161,6 +169,8 @@ class CardType:
     obstacle: Callable[[BookingState], str] | None = None
     # Shown to its author for review before it is sent.
     needs_review: bool = False
+    # What its author should know before it is sent.
+    warnings: Callable[[Leg, Payload, User], list[str]] | None = None
 
     # The label of a card, where it depends on its content.
     label_for: Callable[[Payload], str] | None = None

@@ -2,6 +2,7 @@
 
 import threading
 
+from availability.worker import run_calendar_feeds
 from core.outbox.relay import run_relay
 from inbox.search.indexer import run_indexer
 from privacy.export.worker import run_export_worker
@@ -17,6 +18,7 @@ BACKGROUND_THREADS = {
     "card-deadlines": run_deadlines,
     "data-export": run_export_worker,
     "remote-images": run_remote_pins,
+    "calendar-feeds": run_calendar_feeds,
 }
 
 

@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.models import Block, SignIn, User
+from availability.models import BookingsLink, BusyTime, CalendarFeed, TimeBlock
 from contracts.models import Leg, Offer
 from core.refusals import Refusal
 from people.models import FirstContact, ServiceProfile
@@ -29,6 +30,7 @@ def write_account(export_zip: ExportZip, user: User) -> None:
     conversations = _write_conversations(export_zip, user)
     legs = _list_legs(user)
     export_zip.add_json("bookings.json", _describe_bookings(user, legs))
+    export_zip.add_json("calendar.json", _describe_calendar(user))
     add_documents(export_zip, user, legs, "")
     context = {"person": user, "conversations": conversations, "now": timezone.now()}
     export_zip.add_text("index.html", render_to_string("privacy/export/index.html", context))
@@ -108,4 +110,25 @@ def _describe_bookings(user: User, legs: list[Leg]) -> dict[str, Any]:
             | {"price_cents": one.price_cents, "currency": one.currency, "status": one.status}
             for one in legs
         ],
+    }
+
+
+def _describe_calendar(user: User) -> dict[str, Any]:
+    busy = BusyTime.objects.filter(user=user).select_related("feed").order_by("starts_at", "pk")
+    return {
+        "blocks": [
+            {"starts_at": keys.iso(one.starts_at), "ends_at": keys.iso(one.ends_at)}
+            | {"note": one.note, "created_at": keys.iso(one.created_at)}
+            for one in TimeBlock.objects.filter(user=user).order_by("starts_at", "pk")
+        ],
+        "imported": [
+            {"name": one.name, "url": one.url, "since": keys.iso(one.created_at)}
+            for one in CalendarFeed.objects.filter(user=user).order_by("created_at", "pk")
+        ],
+        "busy": [
+            {"calendar": one.feed.name, "starts_at": keys.iso(one.starts_at)}
+            | {"ends_at": keys.iso(one.ends_at)}
+            for one in busy
+        ],
+        "link_since": [keys.iso(one.created_at) for one in BookingsLink.objects.filter(user=user)],
     }

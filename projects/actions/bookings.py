@@ -17,6 +17,7 @@ from contracts.cards.types.offer import OfferInput
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer, access_receipt, find_offer_card
 from contracts.refusals import not_found
+from contracts.schedule import list_warnings
 from contracts.terms import Terms
 from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
@@ -106,11 +107,14 @@ def review_offer(
     terms: list[Terms],
     valid_until: datetime | None = None,
     changes: str = "",
-) -> None:
-    """Runs the checks of `make_offer` without storing an offer."""
-    _, leg = _check_offer(user, thread_id, title, terms, changes)
+) -> list[str]:
+    """Runs the checks of `make_offer` without storing an offer. Returns what its author should know
+    about the seller's schedule before it is sent."""
+    cached, leg = _check_offer(user, thread_id, title, terms, changes)
     given = OfferInput(**offer_input(title, currency, terms, valid_until))
     TYPES[OFFER].build_payload(leg, given, user)
+    seller = User.objects.get(pk=leg.seller_id if leg else cached.thread.seller_id)
+    return list_warnings(seller, [each.times for each in terms], viewer=user, leg=leg)
 
 
 def _check_offer(

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from accounts.models import User
+from core.http_client.download import is_downloadable
 from core.refusals import Refusal
 from files.models import File, OutsidePicture
 from files.remote_images import queue
-from files.remote_images.download import is_downloadable
 from files.tab_uses import (
     find_in_tab,
     release_from_tab,

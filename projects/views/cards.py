@@ -155,6 +155,8 @@ def transition(request: AuthenticatedRequest, card_id: str, transition_name: str
             status.check_status(found.leg, status.transition_action(found.type, transition_name))
         start = _with_one_more(given) if given else _start(kind, chosen, found)
         return _form(request, kind, found.leg, start, card=found, chosen=chosen)
+    if "warned" not in request.POST and _warnings(request, chosen, found):
+        return _confirm(request, kind, chosen, found, given)
     next_type = _next_type(chosen)
     file_ids = _file_ids(request, next_type, found.thread_id)
     try:
@@ -198,6 +200,32 @@ def transition(request: AuthenticatedRequest, card_id: str, transition_name: str
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"state": changed.state, "version": changed.version})
     return redirect_to_card(changed)
+
+
+def _warnings(
+    request: AuthenticatedRequest, chosen: Transition | None, card: Card | None
+) -> list[str]:
+    """What the user should know before they apply a transition that is open to them."""
+    if chosen is None or chosen.warnings is None or card is None:
+        return []
+    if card.state not in chosen.sources or not has_role(chosen.by, request.user, card):
+        return []
+    return chosen.warnings(card, request.user)
+
+
+def _confirm(
+    request: AuthenticatedRequest,
+    kind: CardType,
+    chosen: Transition,
+    card: Card,
+    given: dict[str, Any],
+) -> HttpResponse:
+    """Asks for a confirmation; scripts open the form that asks for it."""
+    if "application/json" not in request.headers.get("Accept", ""):
+        return _form(request, kind, card.leg, given, card=card, chosen=chosen)
+    refusal = Refusal("ACTION_CONFLICT", _warnings(request, chosen, card)[0])
+    refusal.details["confirm"] = request.path
+    raise refusal
 
 
 def _review(
@@ -282,6 +310,7 @@ def _form(
         "other_name": _other_name(request.user, leg),
         "review": to_review,
         "preview": f"projects/cards/{made.name}.html",
+        "warnings": _warnings(request, chosen, card),
     }
     status = refusal.status if refusal else 200
     return render(request, "projects/card_form.html", context, status=status)

@@ -183,13 +183,14 @@ def _send(
             return redirect_to_card(Card.objects.get(offer=offer))
         changes = draft.leg.id if draft.leg else ""
         thread_id = draft.cached.thread.id
-        review_offer(request.user, thread_id=thread_id, changes=changes, **what)
+        warnings = review_offer(request.user, thread_id=thread_id, changes=changes, **what)
     except Refusal as error:
         if error.status == 404:
             raise
         context["refusal"] = error.as_dict(request.corr_id)
         return render(request, "projects/offer_new.html", context, status=error.status)
     context["review"] = _review(draft, what) | {"terms_hash": terms_hash}
+    context["warnings"] = warnings
     return render(request, "projects/offer_new.html", context)
 
 

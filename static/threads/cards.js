@@ -80,8 +80,9 @@ export class Cards {
     try {
       const response = await fetch(form.action, { method: "POST", body: new FormData(form), headers });
       if (response.ok) return;
-      const { message } = await response.json();
-      toast(message);
+      const { message, confirm } = await response.json();
+      if (confirm) this.#open(confirm);
+      else toast(message);
     } catch {
       toast(REQUEST_FAILED);
     }

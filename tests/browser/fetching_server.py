@@ -4,7 +4,7 @@ import os
 import ssl
 import sys
 
-from files.remote_images import download
+from core.http_client import download
 from messaging_site.server.__main__ import main
 from tests.files.fake_web import HOST, OUTSIDE
 

@@ -6,9 +6,10 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
+from core.http_client import download
 from core.refusals import Refusal
 from files.models import File, OutsidePicture, TabUse
-from files.remote_images import download, queue
+from files.remote_images import queue
 from projects import remote_pins as fetcher
 from projects.actions.panel import edit_tab
 from projects.panel.rebuild import list_differences, rebuild

@@ -122,7 +122,7 @@ def test_a_seller_who_accepts_sees_their_own_conflicting_booking(leg, seller):
     refusal = get_refusal(lambda: accept_offer(seller, offer_id=offer.id))
     assert (refusal.code, refusal.message) == (
         "ACTION_CONFLICT",
-        "You have another booking at that time.",
+        f"You have another booking at that time: {leg.service}, 14 May 2027, 09:00 to 15:00.",
     )
 
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from files.remote_images.download import DownloadRules
+from core.http_client.download import DownloadRules
 
 HOST = "pictures.example"
 OUTSIDE, INSIDE = "127.0.0.1", "127.0.0.2"

@@ -4,14 +4,10 @@ import time
 
 import pytest
 
-from files.remote_images import download
-from files.remote_images.addresses import is_public
-from files.remote_images.download import (
-    DownloadFailed,
-    DownloadRules,
-    download_image,
-    is_downloadable,
-)
+from core.http_client import download
+from core.http_client.addresses import is_public
+from core.http_client.download import DownloadFailed, DownloadRules, is_downloadable
+from files.remote_images.download import download_image
 from tests.files.conftest import change_file_settings, picture
 from tests.files.fake_web import HOST, INSIDE, OUTSIDE, Web, drip, send
 

@@ -32,10 +32,11 @@ from contracts.cards.card_type import (
 )
 from contracts.cards.superseding import OFFER, SUPERSEDE, list_alternatives, list_open_changes
 from contracts.fields import Note
-from contracts.models import Leg, Offer
+from contracts.models import Card, Leg, Offer
 from contracts.models.bookings import ACCEPTED, COUNTERED, DECLINED, EXPIRED, SUPERSEDED
 from contracts.money import format_amount
 from contracts.offer_view import compare_terms, show_offer, total_of
+from contracts.schedule import list_busy_warnings
 from contracts.terms import Terms
 from core.refusals import Refusal
 
@@ -136,6 +137,12 @@ def _decline(context: TransitionContext) -> None:
         context.card.payload = context.card.payload | {"reason": context.given.reason}
 
 
+def list_accept_warnings(card: Card, by: User) -> list[str]:
+    all_times = (Terms.from_json(each).times for each in card.payload["terms"])
+    found = (list_busy_warnings(card.seller, times, viewer=by) for times in all_times)
+    return [warning for warnings in found for warning in warnings]
+
+
 def due(leg: Leg | None, payload: Payload, now: datetime) -> datetime:
     return datetime.fromisoformat(payload["validUntil"])
 
@@ -173,6 +180,7 @@ TYPE = CardType(
             label="Accept",
             tone="primary",
             effect=_accept,
+            warnings=list_accept_warnings,
             confirmation="By accepting, you agree to everything above. The contract is created "
             "from it, and you both sign it.",
         ),

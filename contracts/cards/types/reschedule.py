@@ -23,9 +23,15 @@ from contracts.cards.card_type import (
 )
 from contracts.cards.superseding import list_open_changes
 from contracts.fields import Moment, Note, format_for_input, format_times, in_zone
-from contracts.models import Leg
+from contracts.models import Card, Leg
 from contracts.refusals import END_BEFORE_START
-from contracts.schedule import check_is_available, find_date_error
+from contracts.schedule import (
+    Times,
+    check_is_available,
+    find_date_error,
+    list_busy_warnings,
+    list_warnings,
+)
 from contracts.terms import Terms
 from core.refusals import Refusal
 
@@ -67,7 +73,7 @@ def build_payload(leg: Leg, given: NewTime, by: User) -> Payload:
 
 def _accept(context: TransitionContext) -> None:
     leg, payload = context.booking, context.card.payload
-    start, end = (datetime.fromisoformat(payload[name]) for name in ("new_start", "new_end"))
+    start, end = _new_times(payload)
     if start <= context.at:
         # The proposed time may have passed during a hold.
         raise Refusal("ACTION_INVALID_STATE", "That time has passed. Suggest another one.")
@@ -82,6 +88,19 @@ def _accept(context: TransitionContext) -> None:
     terms |= {"starts_at": start, "ends_at": end}
     context.superseded += list_open_changes(leg, card=context.card)
     context.entries += change_leg(leg, Terms(**terms), by=context.by or leg.seller, key=context.key)
+
+
+def list_proposal_warnings(leg: Leg, payload: Payload, by: User) -> list[str]:
+    return list_warnings(leg.seller, [_new_times(payload)], viewer=by, leg=leg)
+
+
+def list_accept_warnings(card: Card, by: User) -> list[str]:
+    return list_busy_warnings(card.seller, _new_times(card.payload), viewer=by)
+
+
+def _new_times(payload: Payload) -> Times:
+    parse = datetime.fromisoformat
+    return parse(payload["new_start"]), parse(payload["new_end"])
 
 
 def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
@@ -118,11 +137,12 @@ TYPE = CardType(
     show=show,
     due=due,
     defaults=defaults,
+    warnings=list_proposal_warnings,
     is_exclusive=True,
     propose_label="Propose a new time",
     description="Move the booking to another date or time",
     transitions=(
-        accept("{name} accepted the new time: {what}.", _accept),
+        accept("{name} accepted the new time: {what}.", _accept, warnings=list_accept_warnings),
         Transition(
             "counter",
             ANSWERER,

@@ -5,6 +5,7 @@ from django.core.management.base import CommandError
 from accounts.models import User
 from demo import content
 from demo.bookings import add_bookings
+from demo.calendars import add_blocks
 from demo.management.commands.seed_demo import derived_id
 from demo.seed_command import SeedCommand
 
@@ -27,4 +28,5 @@ class Command(SeedCommand):
             for story in content.conversations(joined)
         }
         added = add_bookings(threads, people, joined)
-        self.stdout.write(f"Added {added} bookings.")
+        blocks = add_blocks(people, joined)
+        self.stdout.write(f"Added {added} bookings and {blocks} blocked times.")
