@@ -16,6 +16,7 @@ from files.models import File
 from moderation.evidence import snapshots
 from moderation.models import AuditEntry, Case
 from moderation.roles import WORK
+from moderation.sentences import describe, with_names
 from threads.dynamodb import keys
 from threads.models import Thread
 
@@ -120,6 +121,12 @@ def _has_read_more(staff: User, case: Case) -> bool:
     return read.exists()
 
 
+def has_read_records(staff: User, case: Case) -> bool:
+    """Whether `staff` has given a reason to read the records of the booking."""
+    read = AuditEntry.objects.filter(case=case.id, actor=staff.id, act="records.read")
+    return read.exists()
+
+
 def list_evidence(case: Case) -> list[dict[str, Any]]:
     """The reported messages without duplicates, as reported, with their current state."""
     found: dict[str, dict[str, Any]] = {}
@@ -180,24 +187,10 @@ def list_people(case: Case) -> list[CasePerson]:
     ]
 
 
-@dataclass
-class Activity:
-    """An audit entry with display names."""
-
-    entry: AuditEntry
-    actor: str
-    target: str
-
-
-def list_activity(case: Case) -> list[Activity]:
-    entries = list_audit(case)
-    ids = {name for entry in entries for name in (entry.actor, entry.target)}
-    people = {user.id: user.display_name for user in User.objects.filter(pk__in=ids)}
-    names = people | {case.thread_id: "the conversation", case.id: "the case"}
-    return [
-        Activity(entry, names.get(entry.actor, entry.actor), names.get(entry.target, entry.target))
-        for entry in entries
-    ]
+def list_activity(case: Case) -> list[dict[str, Any]]:
+    """The audit entries of the case as sentences, in one query."""
+    entries = with_names(AuditEntry.objects.filter(case=case.id)).order_by("number")
+    return [{"entry": entry, "text": describe(entry)} for entry in entries]
 
 
 def list_audit(case: Case) -> list[AuditEntry]:

@@ -7,8 +7,6 @@ the reason; tests/test_untrusted_text.py fails otherwise.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inbox.search.normalise import count_whole, excerpt, normalise
-
 from accounts.profiles.handles import handle_from_name, is_handle
 from accounts.profiles.text import check_line
 from contracts.actions.manifests import read_listing
@@ -18,7 +16,6 @@ from core.ids import is_id
 from core.normalise import normalise
 from detection import judge
 from files.names import clean_name, meaningful_name
-from files.remote_images.download import parse_link
 from inbox.search.excerpts import count_whole, excerpt
 from inbox.search.query_parser import parse_query as read_query
 from privacy.anonymise import replace_name

@@ -3,6 +3,7 @@
 Staff without one are redirected to set it up.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from allauth.account.internal.flows.login import get_authentication_records, record_authentication
@@ -15,6 +16,7 @@ from django.core.exceptions import PermissionDenied
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
+from django.template.response import TemplateResponse
 
 from accounts.models import User
 
@@ -25,7 +27,19 @@ HIDDEN_APPS = ("account", "mfa")
 class StaffSite(AdminSite):
     site_header = "Parley staff"
     site_title = "Parley"
-    index_title = "Safety and users"
+    index_title = "Desk"
+    index_template = "admin/desk.html"
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # Each adds to the context of the index page; apps above register here.
+        self.index_sections: list[Callable[[HttpRequest], dict[str, Any]]] = []
+
+    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+        context = dict(extra_context or {})
+        for section in self.index_sections:
+            context |= section(request)
+        return super().index(request, context)
 
     def register(self, model_or_iterable: Any, *args: Any, **options: Any) -> None:
         """Skips email addresses and second factors, which staff must not see or change."""

@@ -35,7 +35,7 @@ def constant(name: str) -> SafeString:
 def nav(context: template.Context, at: str) -> SafeString:
     """The navigation of a signed-in user, given only what it shows of the request."""
     request = context["request"]
-    names = ("id", "handle", "display_name", "avatar", "is_authenticated")
+    names = ("id", "handle", "display_name", "avatar", "is_authenticated", "is_staff")
     user = {name: getattr(request.user, name) for name in names}
     path = PATH_SLOT if has_slots(context) else request.get_full_path()
     shown = {"user": user, "get_full_path": path}

@@ -149,6 +149,14 @@ def read_more(
     return case, read_thread(case, before)
 
 
+def read_records(staff: User, *, case_id: str, reason: str) -> None:
+    """Lets the assignee see the booking's records in the case; the reason is recorded."""
+    case = access_case(staff, case_id)
+    if not case.thread_id:
+        raise Refusal("ACTION_INVALID_STATE", "This case isn't about a conversation.")
+    record_view(staff, case, what="records.read", reason=reason)
+
+
 def view_file(staff: User, *, case_id: str, file_id: str) -> File:
     case, file = access_file(staff, case_id, file_id)
     record(staff, "file.look", case_id=case.id, target=file.id)

@@ -1,4 +1,4 @@
-"""The admin pages for cases and the audit. Every view of evidence is recorded."""
+"""The admin pages of cases. Every view of evidence is recorded."""
 
 from typing import Any
 
@@ -18,57 +18,21 @@ from files.models import FULL
 from moderation import queries
 from moderation.actions import cases as actions
 from moderation.actions.interventions import take_action
+from moderation.admin.filters import CaseAboutFilter, CaseDeskFilter, CaseStateFilter
+from moderation.admin.read_only import ReadOnlyAdmin
+from moderation.desk import is_overdue
 from moderation.export import export_case
 from moderation.forms import CaseActionForm, NoteForm, ReadForm, ReasonForm, ResolveForm
-from moderation.models import AuditEntry, Case
-from moderation.read_only_admin import ReadOnlyAdmin
+from moderation.models import Case
+from moderation.records import has_records, list_records, list_thread_cards
 from moderation.roles import RESTRICT, WORK
-from moderation.verification_admin import VerificationRequestAdmin  # noqa: F401  (registers it)
 from threads.views.file_response import serve
-
-
-class CaseStateFilter(admin.SimpleListFilter):
-    """Shows unresolved cases by default."""
-
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("all", "All"), *Case.Status.choices]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Case]) -> QuerySet[Case]:
-        match self.value():
-            case None:
-                return queryset.exclude(status=Case.Status.RESOLVED)
-            case "all":
-                return queryset
-        return queryset.filter(status=self.value())
-
-    def choices(self, changelist: Any) -> Any:
-        chosen = self.value()
-        for value, title in [(None, "Open"), *self.lookup_choices]:
-            query = changelist.get_query_string(
-                {self.parameter_name: value} if value else {},
-                [] if value else [self.parameter_name],
-            )
-            yield {"selected": chosen == value, "query_string": query, "display": title}
-
-
-class CaseAboutFilter(admin.SimpleListFilter):
-    title = "about"
-    parameter_name = "about__exact"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return Case.About.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Case]) -> QuerySet[Case]:
-        return queryset.filter(about=self.value()) if self.value() else queryset
 
 
 @admin.register(Case)
 class CaseAdmin(ReadOnlyAdmin):
-    list_display = ("what", "urgency", "status", "age", "person", "assignee", "report_count")
-    list_filter = (CaseStateFilter, "priority", CaseAboutFilter)
+    list_display = ("what", "urgency", "state", "age", "person", "assignee", "report_count")
+    list_filter = (CaseStateFilter, CaseDeskFilter, "priority", CaseAboutFilter)
     list_select_related = ("person", "assignee")
     search_fields = ("id", "thread_id", "person__handle", "person__display_name")
     ordering = ("priority", "opened_at")
@@ -83,11 +47,20 @@ class CaseAdmin(ReadOnlyAdmin):
     @admin.display(description="priority", ordering="priority")
     def urgency(self, case: Case) -> str:
         label = case.get_priority_display()
-        return format_html('<span class="priority-{}">{}</span>', case.priority, label)
+        return format_html('<span class="chip priority-{}">{}</span>', case.priority, label)
+
+    @admin.display(description="status", ordering="status")
+    def state(self, case: Case) -> str:
+        label = case.get_status_display()
+        return format_html('<span class="chip is-{}">{}</span>', case.status, label)
 
     @admin.display(description="open for", ordering="-opened_at")
     def age(self, case: Case) -> str:
-        return timesince(case.opened_at, case.resolved_at or timezone.now(), depth=1)
+        now = timezone.now()
+        text = timesince(case.opened_at, case.resolved_at or now, depth=1)
+        if not is_overdue(case, now):
+            return text
+        return format_html('{} <span class="chip is-overdue">Overdue</span>', text)
 
     @admin.display(description="reports", ordering="report_count")
     def report_count(self, case: Any) -> int:
@@ -112,6 +85,7 @@ class CaseAdmin(ReadOnlyAdmin):
             case_url("act", self.act),
             case_url("note", self.note),
             case_url("read", self.read),
+            case_url("records", self.records),
             case_url("export", self.export),
             case_url("resolve", self.resolve),
             case_url("reopen", self.reopen),
@@ -151,8 +125,17 @@ class CaseAdmin(ReadOnlyAdmin):
                 "cards": queries.list_card_views(case),
                 "answers": ResolveForm(case=case).answer_fields(),
                 "now": timezone.now(),
+                **self._records(request, case),
             }
         return render(request, "admin/moderation/case/page.html", context | extra)
+
+    def _records(self, request: Any, case: Case) -> dict[str, Any]:
+        """The booking of the thread, once its assignee has given a reason to read its records."""
+        if not has_records(case):
+            return {}
+        if not queries.has_read_records(request.user, case):
+            return {"can_read_records": True}
+        return {"bookings": list_records(case), "thread_cards": list_thread_cards(case)}
 
     def file(self, request: Any, case_id: str, file_id: str) -> HttpResponse:
         """Each view of a file is recorded, so the page loads files only on request."""
@@ -198,6 +181,15 @@ class CaseAdmin(ReadOnlyAdmin):
         data = form.cleaned_data
         case, more = actions.read_more(request.user, case_id=case_id, **data)
         return self._show(request, case, more=more, reason=data["reason"])
+
+    def records(self, request: Any, case_id: str) -> HttpResponse:
+        """Shows price, contract and payments of the booking; the reason is recorded."""
+        self._check_permission(request)
+        queries.access_case(request.user, case_id)
+        form = ReasonForm(request.POST)
+        if self._is_valid(request, form):
+            self._run(request, actions.read_records, case_id=case_id, **form.cleaned_data)
+        return self._redirect(case_id, "records")
 
     def export(self, request: Any, case_id: str) -> HttpResponseBase:
         self._check_permission(request)
@@ -248,14 +240,6 @@ class CaseAdmin(ReadOnlyAdmin):
         messages.error(request, f"Nothing was changed. {wrong}")
         return False
 
-    def _redirect(self, case_id: str) -> HttpResponse:
+    def _redirect(self, case_id: str, part: str = "") -> HttpResponse:
         address = reverse("admin:moderation_case_change", args=[quote(case_id)])
-        return redirect(address)
-
-
-@admin.register(AuditEntry)
-class AuditAdmin(ReadOnlyAdmin):
-    list_display = ("number", "at", "actor", "act", "case", "target", "reason")
-    list_filter = ("act",)
-    search_fields = ("case", "actor", "target")
-    ordering = ("-number",)
+        return redirect(f"{address}#{part}" if part else address)

@@ -1,3 +1,5 @@
+"""Admin pages on which nothing can be changed."""
+
 from typing import Any
 
 from django.contrib import admin

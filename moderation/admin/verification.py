@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 from core.refusals import Refusal
 from files.models import FULL
 from moderation.actions import verification as actions
+from moderation.admin.read_only import ReadOnlyAdmin
 from moderation.forms import VerificationDecisionForm
-from moderation.read_only_admin import ReadOnlyAdmin
 from moderation.roles import WORK
 from people.models import VerificationRequest
 from threads.views.file_response import serve
