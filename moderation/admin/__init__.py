@@ -1,4 +1,4 @@
-"""The admin pages for cases, verification requests and the audit, found by Django under this name."""
+"""The admin pages of staff, found by Django under this name."""
 
 from typing import cast
 

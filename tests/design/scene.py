@@ -12,6 +12,8 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.models import User
+from availability.actions import add_block, add_feed, create_link
+from availability.models import BusyTime, CalendarFeed
 from contracts.models import Card
 from inbox.search.reconcile import rebuild_index
 from people.actions import change_services
@@ -45,6 +47,7 @@ def make() -> None:
     for body in BODIES * 4:
         for author in (max_, mara):
             send_message(author, thread_id=thread, client_id=str(uuid4()), body=body, seen_seq=0)
+    _fill_calendar(mara)
     rebuild_index()
     ids = {"me": mara.handle, "other": max_.handle, "thread": thread}
     print(json.dumps(ids | _make_project(mara, max_) | {"cookie": _make_session(mara)}))
@@ -62,6 +65,20 @@ def _offer_services(user: User) -> None:
         currency="CHF",
         unit="project",
     )
+
+
+def _fill_calendar(mara: User) -> None:
+    """Blocks and busy times on the day of a booking, and an imported calendar that failed."""
+    start = IN_MAY.replace(hour=0)
+    for days in (1, 3):
+        times = {"starts_at": start, "ends_at": start + timedelta(days=days, hours=days)}
+        add_block(mara, key=str(uuid4()), is_all_day=False, note=LONG_WORD[:120], **times)
+    feed = add_feed(mara, name=LONG_WORD[:60], url="https://calendars.example/a.ics")
+    CalendarFeed.objects.update(attempted_at=IN_MAY, error="missing", due_at=IN_JUNE)
+    BusyTime.objects.create(
+        user=mara, feed=feed, starts_at=start, ends_at=start + timedelta(hours=5)
+    )
+    create_link(mara)
 
 
 def _make_project(mara: User, max_: User) -> dict[str, str]:

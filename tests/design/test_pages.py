@@ -30,6 +30,7 @@ USER_PAGES = [
     *("/bookings/{sale}/payment/", "/receipts/{sale_receipt}/reverse/"),
     "/threads/{sale_thread}/cards/complete/",
     *("/settings/data/", "/settings/data/delete/"),
+    *("/calendar/", "/calendar/?month=2027-05"),
     *(f"/threads/{{project}}/panel/{tab}/" for tab in TAB_NAMES),
 ]
 SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})"
