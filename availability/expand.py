@@ -62,17 +62,25 @@ def _expand(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _keep_busy_events(calendar: Component) -> None:
     """Removes events that take no time, so that they are not expanded. A single date of a series
     stays even if it takes none, because it replaces the date of the series."""
-    events = calendar.walk("VEVENT")
+    events = [each for each in calendar.subcomponents if each.name == "VEVENT"]
     if len(events) > MAX_EVENTS:
         raise TooComplex
+    events = [event for event in events if _is_readable(event)]
     if sum(_count_dates(event) for event in events) > MAX_DATES:
         raise TooComplex
-    calendar.subcomponents = [
-        each
-        for each in calendar.subcomponents
-        if each.name == "VTIMEZONE"
-        or (each.name == "VEVENT" and (_is_busy(each) or "RECURRENCE-ID" in each))
-    ]
+    zones = [each for each in calendar.subcomponents if each.name == "VTIMEZONE"]
+    kept = [each for each in events if _is_busy(each) or "RECURRENCE-ID" in each]
+    calendar.subcomponents = [*zones, *kept]
+
+
+def _is_readable(event: Any) -> bool:
+    """Programs write broken events, which must not hide the others."""
+    try:
+        for rule in _as_list(event.get("RRULE")):
+            rule.get("FREQ")
+        return bool(event.start <= event.end)
+    except Exception:  # Properties raise all kinds of exceptions.
+        return False
 
 
 def _count_dates(event: Component) -> int:

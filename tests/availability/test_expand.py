@@ -87,6 +87,26 @@ def test_titles_are_not_part_of_the_answer():
     assert "Oncologist" not in str(handle({"text": ics(event), "zone": ZONE} | WINDOW))
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "SUMMARY:Without a start",
+        "DTSTART:garbage",
+        "DTSTART:20270702T100000Z\nDTEND:20270601T100000Z",
+        "DTSTART:20270702T100000Z\nDTEND;VALUE=DATE:20270703",
+        "DTSTART:20270702T100000Z\nDURATION:PT1H\nRRULE:FREQ=NONSENSE",
+    ],
+)
+def test_a_broken_event_does_not_hide_the_others(broken):
+    event = "DTSTART:20270701T100000Z\nDTEND:20270701T110000Z"
+    assert busy(ics(broken, event)) == ["07-01 10:00 to 07-01 11:00"]
+
+
+def test_zones_have_the_names_of_other_programs():
+    event = "DTSTART;TZID=W. Europe Standard Time:20270701T100000\nDURATION:PT1H"
+    assert busy(ics(event)) == ["07-01 08:00 to 07-01 09:00"]
+
+
 @pytest.mark.parametrize("text", ["", "<html>", "BEGIN:VCALENDAR", "\x00" * 1000, "A" * 100_000])
 def test_text_that_is_not_a_calendar_is_refused(text):
     assert error(text) == "not_a_calendar"

@@ -1,6 +1,6 @@
 """Conflicts of offers and new times with bookings, blocks and imported calendars."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -15,6 +15,7 @@ from projects.actions.bookings import accept_offer
 from tests.contracts.card_helpers import new_time, propose
 from tests.contracts.conftest import offer_in
 from tests.contracts.test_amount_forms import offer as offer_form
+from tests.contracts.test_schedule import at
 
 DAY = timedelta(days=1)
 
@@ -76,19 +77,10 @@ def review(client, user, thread):
     return response.content.decode()
 
 
-def offered_day(seller):
-    fields = offer_form()
-    return fields["form-0-starts_at"][:10]
-
-
 @pytest.fixture
 def blocked_day(seller):
-    from datetime import datetime
-    from zoneinfo import ZoneInfo
-
-    day = datetime.fromisoformat(offer_form()["form-0-starts_at"][:10])
-    start = day.replace(tzinfo=ZoneInfo("UTC")) - DAY
-    block(seller, start, start + 3 * DAY)
+    day = datetime.fromisoformat(offer_form()["form-0-starts_at"][:10]).replace(tzinfo=UTC)
+    block(seller, day - DAY, day + 2 * DAY)
 
 
 def test_the_review_of_an_offer_says_with_what_it_conflicts(
@@ -105,8 +97,6 @@ def test_an_offer_into_a_blocked_time_is_made_and_shows_the_conflict_before_acce
 ):
     later = leg.starts_at + timedelta(days=60)
     block(seller, later - DAY, later + DAY)
-    from tests.contracts.test_schedule import at
-
     offer = offer_in(thread, buyer, at(later))
     client.force_login(seller)
     page = client.get(reverse("projects:offer", args=[offer.id])).content.decode()
