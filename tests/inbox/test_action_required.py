@@ -210,7 +210,9 @@ def test_actions_missing_after_a_crash_are_relayed_later(thread, buyer, seller, 
     while process_due():
         assert required_actions(buyer, thread) == ["offer"]
     assert not OutboxEntry.objects.filter(done_at=None).exists()
-    assert [each["what"] for each in thread_item(thread).waits] == [second.card.message_id]
+    assert [each["what"] for each in thread_item(thread).waits] == [
+        Card.objects.get(offer=second).message_id
+    ]
     assert_stores_agree(thread)
 
 

@@ -12,17 +12,17 @@ from tests.script.conftest import ROOT, Server, run
 pytestmark = pytest.mark.slow
 
 UPGRADE = ROOT / "tests/script/upgrade"
-# Counted by the release that wrote the data.
+# Counted by the release that wrote the data, and the card of its pending offer.
 WRITTEN = {
     "users": 12,
     "threads": 27,
     "rows": 54,
-    "messages": 2615,
+    "messages": 2616,
     "archived": 1810,
-    "characters": 207611,
+    "characters": 207645,
     "legs": 4,
     "receipts": 2,
-    "cards": 4,
+    "cards": 5,
 }
 
 

@@ -5,10 +5,9 @@ users see and answer; a counter-offer closes it and opens the next card of the n
 """
 
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from accounts.models import User
 from contracts.actions.offers import (
@@ -37,7 +36,7 @@ from contracts.models.bookings import ACCEPTED, COUNTERED, DECLINED, EXPIRED, SU
 from contracts.money import format_amount
 from contracts.offer_view import compare_terms, show_offer, total_of
 from contracts.schedule import list_busy_warnings
-from contracts.terms import Terms
+from contracts.terms import MAX_LEGS, Terms
 from core.refusals import Refusal
 
 MAX_TITLE_CHARS = 120
@@ -45,12 +44,25 @@ MAX_TITLE_CHARS = 120
 MAX_EARLIER = 8
 
 
-class OfferInput(BaseModel):
-    """`terms` are those of each leg, as stored (contracts/terms.py)."""
+class TermsInput(BaseModel):
+    """The terms of a leg as stored (contracts/terms.py), which also checks them."""
 
+    model_config = ConfigDict(extra="allow")
+
+    service: str = Field(max_length=120)
+    place: str = Field(max_length=200)
+    starts_at: str = Field(max_length=40)
+    ends_at: str = Field(max_length=40)
+    time_zone: str = Field(max_length=64)
+    price_cents: int
+    deposit_cents: int
+    cancellation: str = Field(max_length=10)
+
+
+class OfferInput(BaseModel):
     title: str = Field(max_length=MAX_TITLE_CHARS)
-    currency: str
-    terms: list[dict[str, Any]]
+    currency: str = Field(max_length=3)
+    terms: list[TermsInput] = Field(max_length=MAX_LEGS)
     valid_until: datetime | None = None
 
 
@@ -59,7 +71,7 @@ class DeclineInput(BaseModel):
 
 
 def build_payload(leg: Leg | None, given: OfferInput, by: User) -> Payload:
-    terms = [Terms.from_json(each) for each in given.terms]
+    terms = [Terms.from_json(each.model_dump()) for each in given.terms]
     check_terms(given.title, given.currency, terms, leg)
     until = given.valid_until or default_valid_until(terms, timezone.now())
     if given.valid_until and (wrong := find_validity_error(until, terms)):
@@ -71,7 +83,7 @@ def make_payload(given: OfferInput, until: datetime, leg: Leg | None) -> Payload
     return {
         "title": given.title.strip(),
         "currency": given.currency,
-        "terms": given.terms,
+        "terms": [each.model_dump() for each in given.terms],
         "validUntil": until.isoformat(),
         "changes": leg.id if leg else "",
     }
