@@ -1,86 +1,80 @@
 """The parser for amounts of money in forms.
 
-It turns text into whole cents. Nothing is rounded or guessed: ambiguous text is refused with both
-readings. All currencies in `CURRENCIES` have two decimal places.
+It turns text into whole minor units of a currency. Nothing is rounded or guessed: ambiguous text is
+refused with both readings.
 """
 
-import pkgutil
 import re
-from functools import cache
 
-from django.conf import locale as django_locales
-from django.utils.formats import get_format
-
+from contracts.currencies import decimal_places
 from contracts.models.fields import MAX_CENTS
+from contracts.money import decimal_separator
+from contracts.refusals import AMOUNT_TOO_LARGE
 
 MAX_AMOUNT_CHARS = 15
 
 # Space, no-break space, figure space, thin space, narrow no-break space: all group thousands.
 _SPACES = dict.fromkeys(map(ord, " \u00a0\u2007\u2009\u202f"), " ")
 _APOSTROPHES = dict.fromkeys(map(ord, "'\u2019\u02bc"), "'")
-_PLAIN = re.compile(r"(?P<whole>[0-9]*)(?:[.,](?P<cents>[0-9]{1,2}))?")
+_PLAIN = re.compile(r"(?P<whole>[0-9]*)(?:[.,](?P<decimals>[0-9]+))?")
 _GROUPED = re.compile(
     r"(?P<whole>[1-9][0-9]{0,2}(?P<group>[ '.,])[0-9]{3}(?:(?P=group)[0-9]{3})*)"
-    r"(?:(?!(?P=group))[.,](?P<cents>[0-9]{1,2}))?"
+    r"(?:(?!(?P=group))[.,](?P<decimals>[0-9]+))?"
 )
-_MORE_DECIMALS = re.compile(r"[0-9 ']*[.,][0-9]{3,}")
+_NUMBER_NAMES = {2: "two", 3: "three"}
 
 
 class AmountError(ValueError):
     """Text that is not an amount. The message is shown to the user."""
 
 
-def parse_amount(text: str, *, locale: str = "") -> int:
-    """Returns cents. `locale` is a language tag such as "de-CH", or empty if unknown."""
+def parse_amount(text: str, *, currency: str, locale: str = "") -> int:
+    """Returns minor units. `locale` is a language tag such as "de-CH", or empty if unknown."""
     if not isinstance(text, str) or not (text := text.strip()):
         raise AmountError("Enter an amount.")
     if len(text) > MAX_AMOUNT_CHARS:
         raise AmountError(f"Use at most {MAX_AMOUNT_CHARS} characters for an amount.")
     text = text.translate(_SPACES | _APOSTROPHES)
-    if found := _GROUPED.fullmatch(text):
-        _check_is_clear(found, locale)
-    elif not (found := _PLAIN.fullmatch(text)):
-        raise _not_an_amount(text)
-    cents = _cents(found)
+    found = _match(text, currency, locale)
+    places, decimals = decimal_places(currency), found["decimals"] or ""
+    if len(decimals) > places:
+        raise AmountError(_too_precise(currency, places))
+    whole = re.sub(r"[^0-9]", "", found["whole"])
+    cents = int((whole or "0") + decimals.ljust(places, "0"))
     if cents > MAX_CENTS:
-        raise AmountError("That amount is too large.")
+        raise AmountError(AMOUNT_TOO_LARGE)
     return cents
 
 
-def _cents(found: re.Match[str]) -> int:
-    whole = re.sub(r"[^0-9]", "", found["whole"])
-    return int((whole or "0") + (found["cents"] or "").ljust(2, "0"))
+def _match(text: str, currency: str, locale: str) -> re.Match[str]:
+    plain = _PLAIN.fullmatch(text)
+    grouped = _GROUPED.fullmatch(text)
+    if grouped and plain and plain["decimals"]:
+        return plain if _is_decimal(grouped, currency, locale) else grouped
+    if found := grouped or plain:
+        return found
+    examples = {0: "1200", 2: "1200 or 1200.50", 3: "1200 or 1200.500"}[decimal_places(currency)]
+    raise AmountError(f"Enter an amount in digits, for example {examples}.")
 
 
-def _not_an_amount(text: str) -> AmountError:
-    if _MORE_DECIMALS.fullmatch(text):
-        return AmountError("Use at most two decimal places.")
-    return AmountError("Enter an amount in digits, for example 1200 or 1200.50.")
-
-
-def _check_is_clear(found: re.Match[str], locale: str) -> None:
-    """One comma or point before three digits means thousands only if the locale groups so."""
-    whole, group = found["whole"], found["group"]
-    if group not in ".," or found["cents"] or whole.count(group) > 1:
-        return
-    if decimal_separator(locale) not in ("", group):
-        return
-    thousands, units = whole.replace(group, ""), whole.replace(group, ".")[:-1]
+def _is_decimal(found: re.Match[str], currency: str, locale: str) -> bool:
+    """Whether the only comma or point, before three digits, separates decimals. Raises if both are
+    possible."""
+    places, group = decimal_places(currency), found["group"]
+    separator = decimal_separator(locale)
+    if not places or separator not in ("", group):
+        return False
+    # Inputs without a known locale are shown with a point.
+    if places == 3 and group == (separator or "."):
+        return True
+    thousands = found["whole"].replace(group, "")
+    units = found["whole"].replace(group, ".")[: places - 3 or None]
     raise AmountError(
-        f"Did you mean {int(thousands):,}.00 or {units}? Enter {thousands} or {units}."
+        f"Did you mean {int(thousands):,}.{'0' * places} or {units}? Enter {thousands} or {units}."
     )
 
 
-def decimal_separator(locale: str) -> str:
-    """A point or a comma; empty if the locale is unknown."""
-    known, tag = _decimal_separators(), locale.lower().replace("_", "-")
-    return known.get(tag) or known.get(tag.partition("-")[0]) or ""
-
-
-@cache
-def _decimal_separators() -> dict[str, str]:
-    """By language tag, for the locales that Django has formats for."""
-    names = [found.name for found in pkgutil.iter_modules(django_locales.__path__)]
-    tags = [name.lower().replace("_", "-") for name in names]
-    found = {tag: get_format("DECIMAL_SEPARATOR", tag, use_l10n=True) for tag in tags}
-    return {tag: separator for tag, separator in found.items() if separator in (".", ",")}
+def _too_precise(currency: str, places: int) -> str:
+    if not places:
+        return f"Amounts in {currency} have no decimal places."
+    return f"Use at most {_NUMBER_NAMES[places]} decimal places."

@@ -35,8 +35,9 @@ def _one_line(value: Any) -> Any:
 
 
 def _cents(value: Any, info: ValidationInfo) -> int:
-    """The validation context contains the user's locale."""
-    cents = parse_amount(value, locale=(info.context or {}).get("locale", ""))
+    """The validation context contains the currency and the user's locale."""
+    assert info.context is not None
+    cents = parse_amount(value, currency=info.context["currency"], locale=info.context["locale"])
     if not cents:
         raise ValueError("Enter an amount above zero.")
     return cents

@@ -10,11 +10,11 @@ from django.utils import timezone
 from accounts.forms import TimeZoneField
 from contracts.actions.manifests import MAX_LISTING_BYTES, MAX_TITLE_CHARS
 from contracts.cards.types.sign import signature_label
+from contracts.currencies import currency_choices
 from contracts.fields import MAX_MOMENT_CHARS
 from contracts.labels import label_legs
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
-from contracts.models.fields import CURRENCIES
 from contracts.models.money import METHODS
 from contracts.refusals import DEPOSIT_TOO_LARGE, END_BEFORE_START
 from contracts.terms import MAX_LEGS, Terms
@@ -90,7 +90,7 @@ class MomentField(forms.DateTimeField):
 class OfferForm(forms.Form):
     key = ClientIdField()
     title = forms.CharField(max_length=120, label=BOOKING_TITLE)
-    currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
+    currency = forms.ChoiceField(choices=currency_choices)
     valid_until = MomentField(label="Valid until", required=False)
     # Missing for a change of a booking, whose zone stays.
     time_zone = TimeZoneField(label="Time zone of the place", required=False)

@@ -83,7 +83,7 @@ FUNCTIONS: dict[str, Function] = {
     "handle check": Function(is_handle, MAX_BODY_LENGTH),
     "id": Function(lambda text: is_id("thrd", text), MAX_BODY_LENGTH, ("core.ids",)),
     "amount": Function(
-        lambda text: parse_amount(text, locale="de"),
+        lambda text: parse_amount(text, currency="EUR", locale="de"),
         MAX_BODY_LENGTH,
         ("contracts.amounts",),
         MAX_AMOUNT_CHARS,

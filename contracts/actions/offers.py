@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.models import User
 from contracts.actions.documents import issue_version
 from contracts.actions.revisions import record_leg_change
+from contracts.currencies import CURRENCIES
 from contracts.models import BookingGroup, Dossier, Leg, Offer
-from contracts.models.fields import CURRENCIES
 from contracts.schedule import check_is_available, find_date_error, has_overlap, lock_seller
 from contracts.status import CHANGE, PROPOSE_CHANGE, check_status
 from contracts.terms import MAX_LEGS, Terms

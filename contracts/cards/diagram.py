@@ -25,12 +25,13 @@ Every step of every type is processed in the same way (`contracts/cards/proposal
 3. The tabs, and then the events `message.sent`, `card.changed`, `panel.changed` and
    `inbox.changed`. After a crash at any point, the relay continues.
 
-Amounts are parsed by `contracts/amounts.py`: at most 15 characters, no exponents, in the locale of
-the `Accept-Language` header. Ambiguous amounts ("1,200" in German, or without a locale) are refused
-with both readings. Types with `needs_review` (extras, overtime, expense) are shown to their author
-with the parsed amounts before they are sent; the form is then sent again with the hash of exactly
-what was shown (`contracts/cards/review.py`). Offers are reviewed in the same way. Whole numbers are
-limited to 9 digits and dates to 32 characters before they are parsed.
+Amounts are parsed by `contracts/amounts.py`: at most 15 characters, no exponents, with at most the
+decimal places of the booking's currency, in the locale of the `Accept-Language` header. Ambiguous
+amounts ("1,200" in German, or without a locale) are refused with both readings. Types with
+`needs_review` (extras, overtime, expense) are shown to their author with the parsed amounts before
+they are sent; the form is then sent again with the hash of exactly what was shown
+(`contracts/cards/review.py`). Offers are reviewed in the same way. Whole numbers are limited to 9
+digits and dates to 32 characters before they are parsed.
 
 An offer has a record of its own, `Offer`, to which bookings refer. Its terms are immutable, and its
 status is the state of its card: only `contracts/cards/transitions.py` changes it, in the

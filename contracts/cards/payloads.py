@@ -13,11 +13,13 @@ from contracts.refusals import INVALID_DAY, INVALID_MOMENT
 from core.refusals import Refusal
 
 
-def parse_input(model: type[BaseModel], given: dict[str, Any], locale: str = "") -> Any:
-    """Validates input, or raises a refusal with an error for each field. Amounts are parsed in
-    `locale`."""
+def parse_input(
+    model: type[BaseModel], given: dict[str, Any], *, currency: str, locale: str = ""
+) -> Any:
+    """Validates input, or raises a refusal with an error for each field. Amounts are in `currency`
+    and parsed in `locale`."""
     try:
-        return model.model_validate(given, context={"locale": locale})
+        return model.model_validate(given, context={"currency": currency, "locale": locale})
     except ValidationError as error:
         errors = {
             ".".join(str(part) for part in one["loc"]): _sentence(one) for one in error.errors()

@@ -26,6 +26,7 @@ from contracts.cards.payloads import check_files, content_hash, parse_input
 from contracts.cards.steps import CardResult, list_unprocessed_entries, queue_update, record_step
 from contracts.cards.superseding import OFFER
 from contracts.cards.types import TYPES
+from contracts.currencies import DEFAULT_CURRENCY
 from contracts.models import Leg
 from contracts.models.cards import Card
 from contracts.refusals import not_found
@@ -65,7 +66,7 @@ def propose(
     leg = lock_leg(leg_id)
     if leg is None or leg.thread_id != thread_id or user.id not in leg.parties:
         raise not_found("booking")
-    proposal = parse_input(kind.proposal, given, locale)
+    proposal = parse_input(kind.proposal, given, currency=leg.currency, locale=locale)
     before = Card.objects.filter(proposed_by=user, key=key).first()
     if before is not None:
         return _repeat(before, kind, content_hash(proposal))
@@ -85,7 +86,7 @@ def propose_offer(
     """Proposes new bookings. A change of a booking is proposed by `propose`."""
     lock_seller(seller.id)
     kind = TYPES[OFFER]
-    proposal = parse_input(kind.proposal, given)
+    proposal = parse_input(kind.proposal, given, currency=DEFAULT_CURRENCY)
     before = Card.objects.filter(proposed_by=user, key=key).first()
     if before is not None:
         return _repeat(before, kind, content_hash(proposal))

@@ -53,7 +53,7 @@ def _review(
     file_count: int,
     confirmed: str,
 ) -> Review | None:
-    proposal = parse_input(kind.proposal, given, locale)
+    proposal = parse_input(kind.proposal, given, currency=leg.currency, locale=locale)
     check_file_count(kind, file_count)
     if (proposal_hash := content_hash(proposal)) == confirmed:
         return None

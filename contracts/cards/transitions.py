@@ -35,6 +35,7 @@ from contracts.cards.steps import (
 )
 from contracts.cards.superseding import SUPERSEDE
 from contracts.cards.types import TYPES
+from contracts.currencies import DEFAULT_CURRENCY
 from contracts.models import Leg, Offer
 from contracts.models.bookings import CANCELLED, COMPLETED, PENDING
 from contracts.models.cards import Card, CardStep
@@ -102,7 +103,7 @@ def _apply(
         card,
         leg,
         user,
-        parse_input(transition.input_model, given, locale) if transition.input_model else None,
+        _parse(transition, given, leg, locale),
         timezone.now(),
         transition.to,
         key=f"{card.id}:{card.version + 1}:effect",
@@ -120,6 +121,14 @@ def _apply(
     if leg is not None and leg.status in FINAL_STATUSES:
         entries += _end_others(card, leg, context)
     return CardResult(card, entries)
+
+
+def _parse(transition: Transition, given: dict[str, Any], leg: Leg | None, locale: str) -> Any:
+    """Only cards about a booking have amounts."""
+    if transition.input_model is None:
+        return None
+    currency = leg.currency if leg else DEFAULT_CURRENCY
+    return parse_input(transition.input_model, given, currency=currency, locale=locale)
 
 
 def _store_step(transition: Transition, context: TransitionContext, key: str) -> list[OutboxEntry]:

@@ -21,14 +21,15 @@ def receipt_foot(found: Receipt) -> str:
     return REVERSED if found.kind == REVERSAL else RECORDED
 
 
-def receipt_rows(found: Receipt) -> dict[str, str]:
+def receipt_rows(found: Receipt, locale: str = "") -> dict[str, str]:
+    """`locale` is the viewer's; the PDF has none."""
     entry = found.entry
     rows = {
         "Number": f"{found.number}, issued by {found.seller_name}",
         "Issued": f"{found.issued_at:%d %B %Y, %H:%M} UTC",
         **_parties(found),
         "For": found.subject,
-        "Amount": format_amount(found.amount_cents, found.currency),
+        "Amount": format_amount(found.amount_cents, found.currency, locale=locale),
     }
     if entry.paid_on:
         rows |= {"Paid on": format_day(entry.paid_on), "Method": METHODS[entry.method]}

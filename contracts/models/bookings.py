@@ -4,7 +4,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import User
-from contracts.models.fields import CURRENCIES, MAX_CENTS, currency, one_of, record_id, thread
+from contracts.currencies import CURRENCIES
+from contracts.models.fields import MAX_CENTS, currency, one_of, record_id, thread
 
 PENDING, ACCEPTED, DECLINED, WITHDRAWN = "pending", "accepted", "declined", "withdrawn"
 # Replaced by another offer of the same negotiation.

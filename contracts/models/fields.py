@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db import models
 
+from contracts.currencies import CURRENCIES
 from core.ids import new_id
 
-CURRENCIES = ("EUR", "USD", "GBP", "CHF")
-# Far above any booking, and sums still fit into a 64-bit column.
+# In minor units. Far above any booking, and sums still fit into a 64-bit column.
 MAX_CENTS = 100_000_000_00
 
 

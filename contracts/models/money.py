@@ -4,8 +4,9 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import User
+from contracts.currencies import CURRENCIES
 from contracts.models.bookings import Leg
-from contracts.models.fields import CURRENCIES, MAX_CENTS, currency, one_of, record_id
+from contracts.models.fields import MAX_CENTS, currency, one_of, record_id
 
 EXTRAS, OVERTIME, EXPENSE, REFUND = "extras", "overtime", "expense", "refund"
 AMENDMENT_KINDS = (EXTRAS, OVERTIME, EXPENSE, REFUND)

@@ -23,6 +23,7 @@ from contracts.queries import (
     list_linkable,
 )
 from contracts.status import LINK, SIGN, check_status, is_allowed
+from core.locales import locale_of
 from core.refusals import Refusal
 from projects.actions.bookings import deliver_finals, link_bookings, sign_contract
 from projects.forms import DeliverForm, LinkForm, SignForm
@@ -118,7 +119,8 @@ def download_pdf(content: bytes, name: str) -> HttpResponse:
 @login_required
 def booking_group(request: AuthenticatedRequest, group_id: str) -> HttpResponse:
     group, legs = access_group(request.user, group_id)
-    rows = [(leg, _amounts(leg)) for leg in legs]
+    locale = locale_of(request)
+    rows = [(leg, _amounts(leg, locale)) for leg in legs]
     sums: dict[str, dict[str, int]] = {}
     for leg in legs:
         balance = get_balance(leg)
@@ -128,20 +130,23 @@ def booking_group(request: AuthenticatedRequest, group_id: str) -> HttpResponse:
         total["due"] += balance.due_cents
         total["open"] += balance.open_cents
     totals = [
-        {name: format_amount(value, code) for name, value in sums[code].items()}
+        {name: format_amount(value, code, locale=locale) for name, value in sums[code].items()}
         for code in sorted(sums)
     ]
     context = {"group": group, "rows": rows, "totals": totals}
     return render(request, "projects/booking_group.html", context)
 
 
-def _amounts(leg: Leg) -> dict[str, str]:
+def _amounts(leg: Leg, locale: str) -> dict[str, str]:
     balance = get_balance(leg)
+    amounts = {
+        "total": balance.total_cents,
+        "paid": balance.paid_cents,
+        "due": balance.due_cents,
+        "open": balance.open_cents,
+    }
     return {
-        "total": format_amount(balance.total_cents, leg.currency),
-        "paid": format_amount(balance.paid_cents, leg.currency),
-        "due": format_amount(balance.due_cents, leg.currency),
-        "open": format_amount(balance.open_cents, leg.currency),
+        name: format_amount(cents, leg.currency, locale=locale) for name, cents in amounts.items()
     }
 
 

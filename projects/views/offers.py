@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.http import AuthenticatedRequest
 from contracts.actions.offers import default_valid_until, find_validity_error
 from contracts.cards.card_type import PENDING
+from contracts.currencies import CURRENCIES, DEFAULT_CURRENCY
 from contracts.models import Card, Leg, Offer
 from contracts.offer_view import compare_terms, show_offer
 from contracts.queries import access_leg, access_offer, find_offer_card
@@ -103,7 +104,8 @@ def _process(request: AuthenticatedRequest, draft: OfferDraft) -> HttpResponse:
     data = _with_one_more(request.POST) if request.method == "POST" else None
     start, parts = _initial(draft)
     form = OfferForm(data, initial=start)
-    legs = LegForms(data, initial=parts, form_kwargs={"locale": locale_of(request)})
+    amounts = {"currency": _currency(data, start["currency"]), "locale": locale_of(request)}
+    legs = LegForms(data, initial=parts, form_kwargs=amounts)
     context = {
         "form": form,
         "legs": legs,
@@ -134,13 +136,19 @@ def _initial(draft: OfferDraft) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         start = {"title": payload["title"], "currency": payload["currency"]}
     else:
         terms = [_terms_of(draft.leg)] if draft.leg else []
-        currency = draft.leg.currency if draft.leg else "EUR"
+        currency = draft.leg.currency if draft.leg else DEFAULT_CURRENCY
         start = {"title": thread.subject[:120], "currency": currency}
     parts = [leg_initial(each) for each in terms]
     until = default_valid_until(terms, timezone.now()).replace(second=0, microsecond=0)
     first = default_leg_initial(thread.subject, thread.city or "")
     start |= {"key": str(uuid4()), "valid_until": until, "time_zone": draft.zone}
     return start, parts or [first]
+
+
+def _currency(data: QueryDict | None, currency: str) -> str:
+    """The posted currency, in which the amounts are parsed; an unknown one is refused later."""
+    posted = data.get("currency") if data else None
+    return posted if posted in CURRENCIES else currency
 
 
 def _is_validity_possible(form: OfferForm, terms: list[Terms]) -> bool:

@@ -18,7 +18,7 @@ from contracts.documents import receipts
 from contracts.fields import format_day
 from contracts.models import Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT
-from contracts.money import format_amount
+from contracts.money import format_amount, format_amount_input
 from contracts.queries import Balance, access_leg, access_receipt, get_balance
 from contracts.refusals import ONLY_SELLER_RECORDS
 from contracts.status import REVERSE_PAYMENT, check_status, is_allowed
@@ -38,8 +38,9 @@ def payment(request: AuthenticatedRequest, leg_id: str) -> HttpResponse:
     if request.method != "POST" or "change" in request.POST:
         check_status(leg, ACTIONS[kind])
         start = request.POST if "change" in request.POST else _start(balance)
-        return _form_page(request, leg, kind, PaymentForm(initial=dict(start.items())))
-    form = PaymentForm(request.POST, locale=locale_of(request))
+        form = _payment_form(request, leg, initial=dict(start.items()))
+        return _form_page(request, leg, kind, form)
+    form = _payment_form(request, leg, data=request.POST)
     if not form.is_valid():
         return _form_page(request, leg, kind, form)
     try:
@@ -57,6 +58,10 @@ def _own_leg(request: AuthenticatedRequest, leg_id: str) -> Leg:
     return leg
 
 
+def _payment_form(request: AuthenticatedRequest, leg: Leg, **given: Any) -> PaymentForm:
+    return PaymentForm(**given, currency=leg.currency, locale=locale_of(request))
+
+
 def _start(balance: Balance) -> dict[str, Any]:
     cents = balance.due_cents or abs(balance.open_cents)
     return {
@@ -64,10 +69,6 @@ def _start(balance: Balance) -> dict[str, Any]:
         "amount": cents or "",
         "paid_on": timezone.localdate(),
     }
-
-
-def _typed(cents: int) -> str:
-    return f"{cents // 100}.{cents % 100:02d}"
 
 
 def _confirm_or_record(
@@ -80,24 +81,29 @@ def _confirm_or_record(
         return redirect("projects:panel_tab", leg.thread_id, "expenses")
     key = given.pop("key")
     check_payment(leg, get_balance(leg).open_cents, kind=kind, **given)
-    return render(request, "projects/payment_confirm.html", _summary(leg, kind, key, **given))
+    summary = _summary(leg, kind, key, locale_of(request), **given)
+    return render(request, "projects/payment_confirm.html", summary)
 
 
 def _summary(
-    leg: Leg, kind: str, key: str, *, cents: int, paid_on: Any, method: str
+    leg: Leg, kind: str, key: str, locale: str, *, cents: int, paid_on: Any, method: str
 ) -> dict[str, Any]:
+    def money(cents: int) -> str:
+        return format_amount(cents, leg.currency, locale=locale)
+
     before = get_balance(leg).open_cents
     after = before - cents if kind == PAYMENT else before + cents
     rows = {
         "Booking": leg.service,
         "Paid by" if kind == PAYMENT else "Paid to": leg.buyer.display_name,
-        "Amount": format_amount(cents, leg.currency),
+        "Amount": money(cents),
         "Date": format_day(paid_on),
         "Method": METHODS[method],
-        _left(kind, "now"): format_amount(abs(before), leg.currency),
-        _left(kind, "afterwards"): format_amount(abs(after), leg.currency),
+        _left(kind, "now"): money(abs(before)),
+        _left(kind, "afterwards"): money(abs(after)),
     }
-    fields = {"key": key, "amount": _typed(cents), "paid_on": paid_on, "method": method}
+    amount = format_amount_input(cents, leg.currency, locale=locale)
+    fields = {"key": key, "amount": amount, "paid_on": paid_on, "method": method}
     return {
         "leg": leg,
         "is_payment": kind == PAYMENT,
@@ -118,15 +124,16 @@ def _form_page(
     form: PaymentForm,
     refusal: Refusal | None = None,
 ) -> HttpResponse:
-    balance = get_balance(leg)
+    balance, locale = get_balance(leg), locale_of(request)
+    due = balance.due_cents
     form.fields["amount"].label = f"Amount in {leg.currency}"
     context = {
         "leg": leg,
         "form": form,
         "is_payment": kind == PAYMENT,
         "has_balance": balance.open_cents != 0,
-        "outstanding": format_amount(abs(balance.open_cents), leg.currency),
-        "due": format_amount(balance.due_cents, leg.currency) if balance.due_cents else "",
+        "outstanding": format_amount(abs(balance.open_cents), leg.currency, locale=locale),
+        "due": format_amount(due, leg.currency, locale=locale) if due else "",
         "refusal": refusal.as_dict(request.corr_id) if refusal else None,
     }
     status = refusal.status if refusal else 400 if form.is_bound else 200
@@ -152,7 +159,7 @@ def _receipt_page(request: AuthenticatedRequest, found: Receipt) -> dict[str, An
     )
     return {
         "receipt": found,
-        "rows": receipts.receipt_rows(found),
+        "rows": receipts.receipt_rows(found, locale_of(request)),
         "title": receipts.receipt_title(found),
         "foot": receipts.receipt_foot(found),
         "is_reversible": is_reversible,
@@ -177,12 +184,13 @@ def reverse(request: AuthenticatedRequest, receipt_id: str) -> HttpResponse:
         made = reverse_payment(request.user, receipt_id=found.id, **form.cleaned_data)
         return redirect("projects:receipt", made.id)
     check_reversal(found.leg, found.entry)
-    context = _receipt_page(request, found) | {"form": form, "after": _after_reversal(found)}
+    context = _receipt_page(request, found) | {"form": form}
+    context["after"] = _after_reversal(found, locale_of(request))
     return render(request, "projects/payment_reverse.html", context)
 
 
-def _after_reversal(found: Receipt) -> str:
+def _after_reversal(found: Receipt, locale: str) -> str:
     sign = 1 if found.kind == PAYMENT else -1
     cents = get_balance(found.leg).open_cents + sign * found.amount_cents
     label = "outstanding" if cents >= 0 else "to be repaid"
-    return f"{format_amount(abs(cents), found.currency)} {label}"
+    return f"{format_amount(abs(cents), found.currency, locale=locale)} {label}"

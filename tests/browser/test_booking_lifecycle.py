@@ -129,13 +129,13 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     expect_sums(both, "Portraits", {"Paid": "EUR 0.00", "Due now": "EUR 1,176.50"})
 
     # Two payments, of which the first is reversed.
-    pay(tab(seller, "expenses"), "400", left="EUR 776.50")
-    pay(seller.locator("[data-tab-body=expenses]"), "776.50", left="EUR 0.00")
+    pay(tab(seller, "expenses"), "400", left="€776.50")
+    pay(seller.locator("[data-tab-body=expenses]"), "776.50", left="€0.00")
     expect_sums(both, "Portraits", {"Paid": "EUR 1,176.50", "Outstanding": "EUR 0.00"})
     seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
     seller.get_by_role("link", name="Reverse").click()
     after = seller.locator("tr", has_text="Balance afterwards")
-    expect(after).to_contain_text("EUR 400.00 outstanding")
+    expect(after).to_contain_text("€400.00 outstanding")
     seller.get_by_role("button", name="Reverse").click()
     expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
     reversal = pdf_text(seller, seller.get_by_role("link", name="Download PDF"))

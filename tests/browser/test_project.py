@@ -27,7 +27,7 @@ def fill_in_offer(seller: Page) -> None:
     seller.get_by_label("Price").fill("1,200")
     seller.get_by_label("Deposit").fill("400")
     seller.get_by_role("button", name="Review").click()
-    expect(seller.locator(".review")).to_contain_text("EUR 1,200.00")
+    expect(seller.locator(".review")).to_contain_text("€1,200.00")
     seller.get_by_role("button", name="Send offer").click()
     expect(seller.locator(".action-card[data-state=pending]")).to_be_visible()
 
@@ -194,11 +194,11 @@ def test_payments_add_up_on_both_screens(two_pages):
     for account in (buyers_text, seller.locator("[data-tab-body=expenses]")):
         expect(account.locator("tr", has_text="Receipt 1")).to_contain_text("−EUR 400.00")
         expect(account.locator("tr", has_text="Outstanding")).to_contain_text("EUR 800.00")
-    pay(seller.locator("[data-tab-body=expenses]"), "300.50", left="EUR 499.50")
+    pay(seller.locator("[data-tab-body=expenses]"), "300.50", left="€499.50")
     seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
     seller.get_by_role("link", name="Reverse").click()
     after = seller.locator("tr", has_text="Balance afterwards")
-    expect(after).to_contain_text("EUR 899.50 outstanding")
+    expect(after).to_contain_text("€899.50 outstanding")
     seller.get_by_role("button", name="Reverse").click()
     expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
     expect(seller.get_by_role("link", name="Reverse")).to_have_count(0)
@@ -219,7 +219,7 @@ def pay(account: Locator, amount: str, *, left: str = "") -> None:
     expect(page.get_by_role("heading", name="Check before you record")).to_be_visible()
     if left:
         expect(page.locator("tr", has_text="Outstanding afterwards")).to_contain_text(left)
-    page.get_by_role("button", name="Record EUR").click()
+    page.get_by_role("button", name="Record €").click()
     expect(page.locator("[data-tab-body=expenses]")).to_be_visible()
 
 

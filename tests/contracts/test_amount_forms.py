@@ -132,6 +132,25 @@ def test_an_amount_is_parsed_in_the_locale_and_shown_for_review(send, text, head
     assert "EUR 1,200.00" in response.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("currency", "price", "cents", "shown"),
+    [("JPY", "120.000", 120_000, "JPY 120,000"), ("KWD", "12,5", 12_500, "KWD 12.500")],
+)
+def test_an_offer_is_in_the_minor_units_of_its_currency(send, currency, price, cents, shown):
+    fields = offer(price, currency=currency)
+    page = send("offer", fields, headers=GERMAN).content.decode()
+    assert shown in page
+    send("offer", fields, headers=GERMAN, confirm=True)
+    made = Offer.objects.get(currency=currency)
+    assert made.terms[0]["price_cents"] == cents
+
+
+def test_an_offer_in_yen_has_no_decimal_places(send):
+    response = send("offer", offer("1200.50", currency="JPY"), headers=ENGLISH)
+    assert response.status_code == 400
+    assert "Amounts in JPY have no decimal places." in response.content.decode()
+
+
 @pytest.mark.parametrize(("what", "form"), AMOUNTS.items())
 def test_an_ambiguous_amount_is_refused_with_both_readings(send, what, form):
     before = count_records()
