@@ -15,6 +15,7 @@ IMMUTABLE = (
 )
 # Append-only too, by a later migration.
 STEPS = "contracts_cardstep"
+PROVIDER = ("contracts_paymentintent", "contracts_providerevent")
 LEDGER = "contracts_ledgerentry"
 VERSIONS = "contracts_contractversion"
 RECEIPTS = "contracts_receipt"
@@ -44,6 +45,17 @@ def protect_steps(schema_editor: Any) -> None:
 def unprotect_steps(schema_editor: Any) -> None:
     vendor = schema_editor.connection.vendor
     for statement in _reverse(vendor, _of_steps(vendor)):
+        schema_editor.execute(statement)
+
+
+def protect_provider(schema_editor: Any) -> None:
+    for statement in _of_provider(schema_editor.connection.vendor):
+        schema_editor.execute(statement)
+
+
+def unprotect_provider(schema_editor: Any) -> None:
+    vendor = schema_editor.connection.vendor
+    for statement in _reverse(vendor, _of_provider(vendor)):
         schema_editor.execute(statement)
 
 
@@ -83,6 +95,17 @@ def _of_steps(vendor: str) -> list[str]:
         _trigger(STEPS, "UPDATE OR DELETE", "ROW", "contracts_steps", "kept"),
         _trigger(STEPS, "TRUNCATE", "STATEMENT", "contracts_steps", "whole"),
     ]
+
+
+def _of_provider(vendor: str) -> list[str]:
+    if vendor == "sqlite":
+        kept = [_refuse(table, verb) for table in PROVIDER for verb in ("UPDATE", "DELETE")]
+        return kept + [_refuse_replacing(table) for table in PROVIDER]
+    made = [_function("contracts_provider", "RAISE EXCEPTION 'events are never changed';")]
+    for table in PROVIDER:
+        made.append(_trigger(table, "UPDATE OR DELETE", "ROW", "contracts_provider", "kept"))
+        made.append(_trigger(table, "TRUNCATE", "STATEMENT", "contracts_provider", "whole"))
+    return made
 
 
 def _statements(vendor: str) -> list[str]:

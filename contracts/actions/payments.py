@@ -1,6 +1,6 @@
 """Records payments, repayments and reversals, and issues their receipts.
 
-`record_payment` is the only place that records a payment; a payment provider would call it."""
+An entry is recorded by the seller, or confirmed by a payment provider (contracts/ledger)."""
 
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
@@ -126,6 +126,12 @@ def reverse_payment(
 def check_reversal(leg: Leg, entry: LedgerEntry) -> None:
     """Called for the confirmation page and again when the reversal is recorded."""
     check_status(leg, REVERSE_PAYMENT)
+    if entry.event_id:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "The payment provider confirmed this, so it can't be reversed here.",
+            hint="Refund the payment instead.",
+        )
     if entry.kind == REVERSAL:
         raise Refusal(
             "ACTION_INVALID_STATE",
@@ -169,11 +175,7 @@ def add_amendment(
 
 
 def _lock(seller: User, leg_id: str) -> Leg:
-    # Lock order: the seller first, so that receipt numbers have no gaps. `no_key` does not block
-    # inserts of rows that refer to the seller.
-    list(User.objects.select_for_update(no_key=True).filter(pk=seller.pk))
-    found = Leg.objects.select_for_update(of=("self",)).select_related("buyer", "seller")
-    leg = found.filter(pk=leg_id).first()
+    leg = _lock_leg(seller.pk, leg_id)
     if leg is None or seller.id not in leg.parties:
         raise not_found("booking")
     if seller.id != leg.seller_id:
@@ -181,18 +183,49 @@ def _lock(seller: User, leg_id: str) -> Leg:
     return leg
 
 
+def lock_leg_of_seller(leg_id: str) -> Leg:
+    """For an entry that a payment provider confirmed."""
+    leg = _lock_leg(Leg.objects.values_list("seller_id", flat=True).get(pk=leg_id), leg_id)
+    assert leg is not None
+    return leg
+
+
+def _lock_leg(seller_id: str, leg_id: str) -> Leg | None:
+    # Lock order: the seller first, so that receipt numbers have no gaps. `no_key` does not block
+    # inserts of rows that refer to the seller.
+    list(User.objects.select_for_update(no_key=True).filter(pk=seller_id))
+    found = Leg.objects.select_for_update(of=("self",)).select_related("buyer", "seller")
+    return found.filter(pk=leg_id).first()
+
+
 def _record(
     entry: LedgerEntry, after: int, *, what: str, details: str
 ) -> tuple[Receipt, list[OutboxEntry]]:
     """`after` is the outstanding balance including the entry."""
+    seller = entry.leg.seller
+    entry.recorded_by = seller
+    total = format_amount(entry.amount_cents, entry.leg.currency)
+    text = f"{seller.display_name} recorded a {what} of {total}{details}."
+    return _store(entry, after, text)
+
+
+def record_confirmed_entry(entry: LedgerEntry) -> list[OutboxEntry]:
+    """Records an entry with an event of a payment provider. It is a fact, so that it is recorded in
+    every status of the booking."""
+    what = {PAYMENT: "payment", REPAYMENT: "repayment"}.get(entry.kind, "reversal")
+    total = format_amount(entry.amount_cents, entry.leg.currency)
+    is_less = entry.kind == PAYMENT or (entry.reverses and entry.reverses.kind == REPAYMENT)
+    after = get_balance(entry.leg).open_cents + (-1 if is_less else 1) * entry.amount_cents
+    return _store(entry, after, f"The payment provider confirmed a {what} of {total}.")[1]
+
+
+def _store(entry: LedgerEntry, after: int, text: str) -> tuple[Receipt, list[OutboxEntry]]:
     leg, seller = entry.leg, entry.leg.seller
-    entry.currency, entry.recorded_by = leg.currency, seller
+    entry.currency = leg.currency
     entry.recorded_at = timezone.now().replace(microsecond=0)
     entry.save(force_insert=True)
     receipt = _issue_receipt(entry)
-    total = format_amount(entry.amount_cents, entry.currency)
-    text = f"{seller.display_name} recorded a {what} of {total}{details}. "
-    text += f"{format_outstanding(after, leg.currency)} "
+    text += f" {format_outstanding(after, leg.currency)} "
     text += f"Receipt {receipt.number} is in the Expenses tab."
     return receipt, record_leg_change(leg, by=seller, key=f"{receipt.id}:issued", text=text)
 

@@ -2,7 +2,7 @@
 
 from contracts.fields import format_day
 from contracts.models import LedgerEntry, Receipt
-from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
+from contracts.models.money import METHOD_LABELS, PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import format_amount
 
 RECORDED = "The seller recorded this payment. Parley keeps the record and doesn't move any money."
@@ -10,6 +10,7 @@ REVERSED = (
     "The seller corrected an earlier entry with this one. Both stay on record. Parley doesn't move "
     "any money."
 )
+CONFIRMED = "The payment provider confirmed this."
 
 
 def receipt_title(found: Receipt) -> str:
@@ -18,6 +19,8 @@ def receipt_title(found: Receipt) -> str:
 
 
 def receipt_foot(found: Receipt) -> str:
+    if found.entry.event_id:
+        return CONFIRMED
     return REVERSED if found.kind == REVERSAL else RECORDED
 
 
@@ -32,7 +35,7 @@ def receipt_rows(found: Receipt, locale: str = "") -> dict[str, str]:
         "Amount": format_amount(found.amount_cents, found.currency, locale=locale),
     }
     if entry.paid_on:
-        rows |= {"Paid on": format_day(entry.paid_on), "Method": METHODS[entry.method]}
+        rows |= {"Paid on": format_day(entry.paid_on), "Method": METHOD_LABELS[entry.method]}
     if entry.reverses:
         rows["Reverses"] = f"{receipt_title(entry.reverses.receipt)} (void)"
     if reversal := find_reversal(entry):

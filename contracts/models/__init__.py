@@ -9,6 +9,7 @@ from contracts.models.documents import (
     Signature,
 )
 from contracts.models.money import Amendment, LedgerEntry, Receipt
+from contracts.models.provider import PaymentIntent, ProviderEvent
 
 __all__ = [
     "Amendment",
@@ -23,6 +24,8 @@ __all__ = [
     "LedgerEntry",
     "Leg",
     "Offer",
+    "PaymentIntent",
+    "ProviderEvent",
     "Receipt",
     "Signature",
 ]

@@ -7,6 +7,7 @@ from accounts.models import User
 from contracts.currencies import CURRENCIES
 from contracts.models.bookings import Leg
 from contracts.models.fields import MAX_CENTS, currency, one_of, record_id
+from contracts.models.provider import ProviderEvent
 
 EXTRAS, OVERTIME, EXPENSE, REFUND = "extras", "overtime", "expense", "refund"
 AMENDMENT_KINDS = (EXTRAS, OVERTIME, EXPENSE, REFUND)
@@ -19,6 +20,9 @@ METHODS = {
     "cash": "Cash",
     "other": "Other",
 }
+# Only for entries that a payment provider confirmed.
+ONLINE = "online"
+METHOD_LABELS = METHODS | {ONLINE: "Online payment"}
 
 
 class Amendment(models.Model):
@@ -51,8 +55,8 @@ class Amendment(models.Model):
 
 
 class LedgerEntry(models.Model):
-    """A payment or repayment as recorded by the seller, or the reversal of an entry. No payment
-    provider is involved."""
+    """A payment or repayment, or the reversal of an entry: recorded by the seller, or confirmed by
+    an event of a payment provider."""
 
     leg = models.ForeignKey(Leg, models.PROTECT, related_name="ledger")
     key = models.CharField(max_length=80, unique=True)
@@ -66,7 +70,13 @@ class LedgerEntry(models.Model):
     reverses = models.OneToOneField(
         "self", models.PROTECT, null=True, blank=True, related_name="reversed_by"
     )
-    recorded_by = models.ForeignKey(User, models.PROTECT, related_name="ledger_entries")
+    recorded_by = models.ForeignKey(
+        User, models.PROTECT, null=True, blank=True, related_name="ledger_entries"
+    )
+    # One to one, so that an event is recorded at most once.
+    event = models.OneToOneField(
+        ProviderEvent, models.PROTECT, null=True, blank=True, related_name="ledger_entry"
+    )
     recorded_at = models.DateTimeField()
 
     class Meta:
@@ -86,7 +96,16 @@ class LedgerEntry(models.Model):
                 | Q(~Q(method=""), paid_on__isnull=False),
                 name="a_method_has_a_date",
             ),
-            one_of("method", ("", *METHODS), "an_entry_has_a_known_method"),
+            models.CheckConstraint(
+                condition=Q(recorded_by__isnull=False, event__isnull=True)
+                | Q(recorded_by__isnull=True, event__isnull=False),
+                name="an_entry_was_recorded_or_confirmed",
+            ),
+            models.CheckConstraint(
+                condition=~Q(method=ONLINE) | Q(event__isnull=False),
+                name="only_confirmed_entries_are_online",
+            ),
+            one_of("method", ("", *METHOD_LABELS), "an_entry_has_a_known_method"),
             one_of("kind", ENTRY_KINDS, "an_entry_is_of_a_known_kind"),
             one_of("currency", CURRENCIES, "an_entry_has_a_known_currency"),
         ]

@@ -11,7 +11,7 @@ from django.utils import timezone
 from contracts.cards.types import TYPES
 from contracts.models.bookings import BOOKED, ON_HOLD
 from contracts.models.documents import ISSUED
-from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
+from contracts.models.money import METHOD_LABELS, PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import format_amount
 from contracts.next_step import REPAYMENT as REPAYMENT_STEP
 from contracts.next_step import describe_own_step
@@ -281,7 +281,7 @@ def _receipt(receipt: dict[str, Any], money: Callable[[int], str]) -> dict[str, 
         "title": {PAYMENT: "Receipt", REVERSAL: "Reversal receipt"}.get(kind, "Credit note"),
         "moment": keys.parse_iso(receipt["at"]),
         "paid_on": date.fromisoformat(receipt["paidOn"]) if "paidOn" in receipt else None,
-        "method": METHODS.get(receipt.get("method", ""), ""),
+        "method": METHOD_LABELS.get(receipt.get("method", ""), ""),
     }
 
 

@@ -154,6 +154,7 @@ def _receipt_page(request: AuthenticatedRequest, found: Receipt) -> dict[str, An
     is_reversible = (
         request.user.id == found.seller_id
         and found.entry.reverses is None
+        and found.entry.event_id is None
         and receipts.find_reversal(found.entry) is None
         and is_allowed(found.leg.status, REVERSE_PAYMENT)
     )

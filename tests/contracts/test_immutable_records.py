@@ -11,12 +11,16 @@ from contracts.models import (
     DeliverableManifest,
     LedgerEntry,
     Leg,
+    PaymentIntent,
+    ProviderEvent,
     Receipt,
     Signature,
 )
+from contracts.models.provider import PAYMENT_FAILED
 from projects.actions.bookings import deliver_finals
 from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import pay, sign
+from tests.contracts.payment_provider import pay_online
 
 pytestmark = pytest.mark.storage
 LISTING = f"{'a' * 64} 12 https://files.example/a.jpg a.jpg"
@@ -30,6 +34,7 @@ def records(leg: Leg, buyer, seller) -> Leg:
     deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     add_amendment(seller, leg=leg, kind="extras", items=[{"title": "More"}], cents=100)
     propose("extras", leg)
+    pay_online(leg, 100, PAYMENT_FAILED)
     return leg
 
 
@@ -37,6 +42,8 @@ IMMUTABLE = {
     Receipt: ("amount_cents", 1),
     Signature: ("legal_name", "Somebody Else"),
     LedgerEntry: ("amount_cents", 1),
+    PaymentIntent: ("amount_cents", 1),
+    ProviderEvent: ("amount_cents", 1),
     Amendment: ("amount_cents", 1),
     DeliverableManifest: ("title", "Other"),
     CardStep: ("why", "Other"),

@@ -1,0 +1,1 @@
+"""The interface to a payment provider. No provider is connected: sellers record payments."""
