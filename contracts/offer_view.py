@@ -5,6 +5,7 @@ from typing import Any
 from contracts.fields import format_times
 from contracts.models.bookings import CANCELLATION
 from contracts.money import format_amount
+from contracts.plans import describe_plan, list_instalments
 
 Payload = dict[str, Any]
 # Terms that are shown together.
@@ -20,7 +21,7 @@ def compare_terms(before: Payload, after: Payload) -> Payload:
     old, new = before["terms"], after["terms"]
     pairs = zip(old, new, strict=False)
     parts: list[Payload | None] = [
-        {name: value for name, value in one.items() if value != other.get(name)}
+        {name: one.get(name) for name in one | other if one.get(name) != other.get(name)}
         for one, other in pairs
     ]
     parts += [None] * (len(new) - len(old))
@@ -73,15 +74,22 @@ def _show_part(part: Payload, old: Payload | None, currency: str, old_currency: 
         "old_service": was.get("service", ""),
         "is_new": old is None,
         "when": when | {name: part[name] for name in TIMES},
-        "rows": [changed(name) for name in ("place", "price_cents", "deposit_cents")],
+        "rows": [changed(name) for name in _row_names(part, was)],
         "cancellation": changed("cancellation"),
     }
+
+
+def _row_names(part: Payload, was: Payload) -> list[str]:
+    """The usual payment plan is not shown."""
+    names = ["place", "price_cents", "deposit_cents"]
+    return [*names, "plan"] if part.get("plan") or was.get("plan") else names
 
 
 LABELS = {
     "place": "Where",
     "price_cents": "Price",
     "deposit_cents": "Deposit",
+    "plan": "Payment plan",
     "cancellation": "Cancellation policy",
 }
 
@@ -93,6 +101,9 @@ def _times(part: Payload) -> str:
 def _format(name: str, part: Payload, currency: str) -> str:
     if name.endswith("_cents"):
         return format_amount(part[name], currency)
+    if name == "plan":
+        parts = list_instalments(part.get("plan"), part["price_cents"], part["deposit_cents"])
+        return describe_plan(parts, currency)
     if name == "cancellation":
         return CANCELLATION[part[name]]
     return str(part[name])

@@ -1,10 +1,11 @@
 """Reads of records. For users who are not a party, a record does not exist."""
 
-from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import Max, Q, QuerySet
 
 from accounts.models import User
+from contracts.instalments import Account, list_accounts
 from contracts.models import (
     BookingGroup,
     Card,
@@ -16,59 +17,16 @@ from contracts.models import (
     Offer,
     Receipt,
 )
-from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED
 from contracts.models.documents import IN_FORCE, ISSUED
-from contracts.models.money import PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import format_amount
 from contracts.refusals import not_found
 from contracts.status import DELIVER, LINK, SIGN, check_any_status, is_allowed, statuses_allowing
 from core.refusals import Refusal
 
 
-@dataclass(frozen=True)
-class Balance:
-    """The balance of a leg in cents. `open_cents` is outstanding, or to be repaid if negative;
-    `due_cents` is the part that has to be paid now."""
-
-    price_cents: int
-    amended_cents: int
-    paid_cents: int
-    due_cents: int
-
-    @property
-    def total_cents(self) -> int:
-        return self.price_cents + self.amended_cents
-
-    @property
-    def open_cents(self) -> int:
-        return self.total_cents - self.paid_cents
-
-
-def get_balance(leg: Leg) -> Balance:
-    amended = leg.amendments.aggregate(sum=Sum("amount_cents"))["sum"] or 0
-    paid = _paid(leg)
-    return Balance(leg.price_cents, amended, paid, _due(leg, leg.price_cents + amended, paid))
-
-
-def _paid(leg: Leg) -> int:
-    """Payments minus repayments; a reversal undoes its entry."""
-    received = Q(kind=PAYMENT) | Q(kind=REVERSAL, reverses__kind=REPAYMENT)
-    returned = Q(kind=REPAYMENT) | Q(kind=REVERSAL, reverses__kind=PAYMENT)
-    sums = leg.ledger.aggregate(
-        received=Sum("amount_cents", filter=received),
-        returned=Sum("amount_cents", filter=returned),
-    )
-    return (sums["received"] or 0) - (sums["returned"] or 0)
-
-
-def _due(leg: Leg, total: int, paid: int) -> int:
-    """The deposit is due when both have signed, the rest when the booking ends. Nothing is due
-    during a dispute."""
-    if leg.status in (COMPLETED, CANCELLED):
-        return max(total - paid, 0)
-    if leg.status == BOOKED and is_in_force(leg):
-        return max(min(leg.deposit_cents, total) - paid, 0)
-    return 0
+def get_balance(leg: Leg, *, at: datetime | None = None) -> Account:
+    """The account of one leg. `at` is a time, now by default."""
+    return list_accounts([leg], at=at)[0]
 
 
 def is_in_force(leg: Leg) -> bool:

@@ -9,6 +9,7 @@ from zoneinfo import available_timezones
 
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import MAX_CENTS
+from contracts.plans import Plan, check_plan
 from contracts.refusals import AMOUNT_TOO_LARGE, DEPOSIT_TOO_LARGE, END_BEFORE_START
 from core.refusals import Refusal
 
@@ -25,15 +26,22 @@ class Terms:
     price_cents: int
     deposit_cents: int
     cancellation: str
+    # See contracts/plans.py.
+    plan: Plan | None = None
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Terms":
         times = {name: datetime.fromisoformat(stored[name]) for name in ("starts_at", "ends_at")}
-        return cls(**{field.name: stored[field.name] for field in fields(cls)} | times)
+        names = [field.name for field in fields(cls) if field.name != "plan"]
+        # Offers without a plan do not store one.
+        return cls(**{name: stored[name] for name in names} | times, plan=stored.get("plan"))
 
     def to_json(self) -> dict[str, Any]:
         times = {"starts_at": self.starts_at.isoformat(), "ends_at": self.ends_at.isoformat()}
-        return asdict(self) | times
+        stored = asdict(self) | times
+        if self.plan is None:
+            del stored["plan"]
+        return stored
 
     @property
     def times(self) -> tuple[datetime, datetime]:
@@ -43,6 +51,7 @@ class Terms:
         for is_wrong, sentence in self._rules():
             if is_wrong:
                 raise Refusal("OFFER_INVALID", sentence)
+        check_plan(self.plan, self.price_cents)
 
     def _rules(self) -> list[tuple[bool, str]]:
         return [

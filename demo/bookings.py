@@ -10,6 +10,7 @@ from typing import Any
 from accounts.models import User
 from contracts.models import Card, Dossier, Leg, Offer
 from contracts.models.money import PAYMENT
+from contracts.plans import Instalment, Plan, make_plan
 from contracts.terms import Terms
 from core.refusals import Refusal
 from demo import content
@@ -100,7 +101,21 @@ def _terms(story: Story, seller: User, now: datetime) -> Terms:
         price_cents=story["price_cents"],
         deposit_cents=story["deposit_cents"],
         cancellation=story["cancellation"],
+        plan=_plan(story, now),
     )
+
+
+def _plan(story: Story, now: datetime) -> Plan | None:
+    """Days of a plan are relative, like those of the booking."""
+    if "plan" not in story:
+        return None
+    return make_plan(
+        [Instalment(part["cents"], part.get("due") or _day(part, now)) for part in story["plan"]]
+    )
+
+
+def _day(part: dict[str, int], now: datetime) -> str:
+    return (now + timedelta(days=part["in_days"])).date().isoformat()
 
 
 def _sign(story: Story, leg: Leg, people: People) -> None:

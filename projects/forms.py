@@ -20,6 +20,7 @@ from contracts.refusals import DEPOSIT_TOO_LARGE, END_BEFORE_START
 from contracts.terms import MAX_LEGS, Terms
 from core.time_zones import local_time
 from projects.amount_field import AmountField, AmountForm
+from projects.plan_fields import PlanFields, plan_initial
 from threads.forms import (
     MAX_ATTACHMENTS,
     ClientIdField,
@@ -96,7 +97,7 @@ class OfferForm(forms.Form):
     time_zone = TimeZoneField(label="Time zone of the place", required=False)
 
 
-class LegForm(AmountForm):
+class LegForm(PlanFields):
     service = forms.CharField(max_length=120, label="Service")
     starts_at = MomentField(label="Start")
     ends_at = MomentField(label="End")
@@ -111,6 +112,7 @@ class LegForm(AmountForm):
 
     def terms(self, time_zone: str) -> Terms:
         data = dict(self.cleaned_data)
+        self.pop_plan_data(data)
         price, deposit = data.pop("price"), data.pop("deposit")
         return Terms(time_zone=time_zone, price_cents=price, deposit_cents=deposit, **data)
 
@@ -120,6 +122,8 @@ class LegForm(AmountForm):
             self.add_error("ends_at", END_BEFORE_START)
         if data.get("deposit") and data.get("price") and data["deposit"] > data["price"]:
             self.add_error("deposit", DEPOSIT_TOO_LARGE)
+        elif data.get("price") is not None and data.get("deposit") is not None:
+            data["plan"] = self.make_plan(data, data["price"], data["deposit"])
         return data
 
 
@@ -161,6 +165,7 @@ def leg_initial(leg: Terms) -> dict[str, Any]:
         "price": leg.price_cents,
         "deposit": leg.deposit_cents,
         "cancellation": leg.cancellation,
+        **plan_initial(leg.plan),
     }
 
 

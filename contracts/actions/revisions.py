@@ -25,6 +25,8 @@ def record_change(
     dossier = Dossier.objects.select_for_update().get(pk=thread_id)
     dossier.revision += 1
     dossier.changed_by, dossier.changed_at = by, now
+    # The reminder worker computes the next due date.
+    dossier.reminders_at = now
     dossier.save()
     # The user named in the text, by id, so that a later change of name can be applied.
     named = {by.id: by.display_name} if text.startswith(f"{by.display_name} ") else {}

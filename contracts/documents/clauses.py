@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.money import format_amount
+from contracts.plans import describe_plan, list_instalments
 from core.refusals import Refusal
 from core.time_zones import local_time
 
@@ -61,6 +62,15 @@ TEMPLATES: dict[int, tuple[Clause, ...]] = {
         ),
     )
 }
+_PRICE_AND_PAYMENT = Clause(
+    "Price and payment",
+    "The price is {price}, due as follows: {plan}. Of it, {deposit} is the deposit. Anything on "
+    "top is agreed in the conversation before it is done, becomes part of this contract as an "
+    "amendment, and is due when the work is completed.",
+)
+TEMPLATES[2] = tuple(
+    _PRICE_AND_PAYMENT if clause.title == "Price and deposit" else clause for clause in TEMPLATES[1]
+)
 LATEST_TEMPLATE = max(TEMPLATES)
 PARTY_NAMES = ("buyer", "seller")
 
@@ -117,6 +127,9 @@ def variables(leg: Leg) -> dict[str, str]:
         "zone": leg.time_zone.replace("_", " "),
         "price": format_amount(leg.price_cents, leg.currency),
         "deposit": format_amount(leg.deposit_cents, leg.currency),
+        "plan": describe_plan(
+            list_instalments(leg.plan, leg.price_cents, leg.deposit_cents), leg.currency
+        ),
         "cancellation": CANCELLATION.get(leg.cancellation, ""),
     }
     return {name: re.sub(r"\s+", " ", value).strip() for name, value in found.items()}

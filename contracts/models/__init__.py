@@ -8,7 +8,7 @@ from contracts.models.documents import (
     DeliverableManifest,
     Signature,
 )
-from contracts.models.money import Amendment, LedgerEntry, Receipt
+from contracts.models.money import Amendment, LedgerEntry, PaymentReminder, Receipt
 from contracts.models.provider import PaymentIntent, ProviderEvent
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Leg",
     "Offer",
     "PaymentIntent",
+    "PaymentReminder",
     "ProviderEvent",
     "Receipt",
     "Signature",

@@ -120,6 +120,8 @@ class Leg(models.Model):
     place = models.CharField(max_length=200)
     price_cents = models.BigIntegerField()
     deposit_cents = models.BigIntegerField()
+    # See contracts/plans.py. None: the deposit when signed, the rest when completed.
+    plan = models.JSONField(null=True, blank=True)
     currency = currency()
     cancellation = models.CharField(max_length=10)
     status = models.CharField(max_length=10, default=BOOKED)
@@ -174,6 +176,8 @@ class Dossier(models.Model):
     revision = models.PositiveIntegerField(default=0)
     changed_by = models.ForeignKey(User, models.PROTECT, related_name="+")
     changed_at = models.DateTimeField()
+    # When payments of its legs have to be checked next: after every change, and at due dates.
+    reminders_at = models.DateTimeField(null=True, blank=True, db_index=True)
 
     class Meta:
         constraints = [

@@ -13,6 +13,8 @@ EXTRAS, OVERTIME, EXPENSE, REFUND = "extras", "overtime", "expense", "refund"
 AMENDMENT_KINDS = (EXTRAS, OVERTIME, EXPENSE, REFUND)
 PAYMENT, REPAYMENT, REVERSAL = "payment", "repayment", "reversal"
 ENTRY_KINDS = (PAYMENT, REPAYMENT, REVERSAL)
+DUE, OVERDUE = "due", "overdue"
+REMINDER_KINDS = (DUE, OVERDUE)
 # Payment methods. Entries of earlier versions have none.
 METHODS = {
     "bank_transfer": "Bank transfer",
@@ -112,6 +114,27 @@ class LedgerEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.amount_cents} {self.currency}"
+
+
+class PaymentReminder(models.Model):
+    """A reminder that was sent to a thread; at most one of each kind for an instalment."""
+
+    leg = models.ForeignKey(Leg, models.PROTECT, related_name="payment_reminders")
+    kind = models.CharField(max_length=10)
+    # The due date and number of the instalment.
+    instalment = models.CharField(max_length=20)
+    sent_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["leg", "kind", "instalment"], name="one_reminder_of_each_kind"
+            ),
+            one_of("kind", REMINDER_KINDS, "a_reminder_is_of_a_known_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.instalment}"
 
 
 class Receipt(models.Model):

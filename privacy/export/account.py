@@ -108,6 +108,7 @@ def _describe_bookings(user: User, legs: list[Leg]) -> dict[str, Any]:
             {"id": one.id, "thread": one.thread_id, "service": one.service, "place": one.place}
             | {"starts_at": keys.iso(one.starts_at), "ends_at": keys.iso(one.ends_at)}
             | {"price_cents": one.price_cents, "currency": one.currency, "status": one.status}
+            | {"deposit_cents": one.deposit_cents, "plan": one.plan}
             for one in legs
         ],
     }

@@ -1,4 +1,4 @@
-"""Background worker for card deadlines.
+"""Background worker for card deadlines and payment reminders.
 
 It applies the transitions of cards that are due, and resumes deadlines that a crash left paused.
 Cards that became due during an outage are processed after it."""
@@ -8,6 +8,7 @@ import threading
 import structlog
 from django.db import close_old_connections, connection
 
+from contracts.actions import reminders
 from contracts.cards import deadlines, warnings
 from contracts.cards.locks import access_card
 from contracts.cards.transitions import apply_due_transition
@@ -78,6 +79,21 @@ def resume_stale_pauses() -> None:
             process_now(deadlines.resume_deadlines(thread_id, why))
 
 
+def send_payment_reminders() -> int:
+    """Returns how many threads got a reminder. A thread that fails does not delay the others."""
+    return sum(_remind(thread_id) for thread_id in reminders.list_threads_to_check())
+
+
+def _remind(thread_id: str) -> bool:
+    try:
+        entries = reminders.remind(thread_id)
+    except Exception:
+        log.exception("payment_reminder_failed", thread=thread_id)
+        return False
+    process_now(entries)
+    return bool(entries)
+
+
 def run_deadlines(stop: threading.Event) -> None:
     """Runs in a thread of the server until `stop` is set."""
     while not stop.is_set():
@@ -86,6 +102,7 @@ def run_deadlines(stop: threading.Event) -> None:
             resume_stale_pauses()
             process_due_cards()
             warn_of_deadlines()
+            send_payment_reminders()
         except Exception:
             log.exception("deadline_worker_failed")
         stop.wait(INTERVAL_SECONDS)

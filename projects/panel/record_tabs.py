@@ -6,6 +6,7 @@ checksums, because the terms are private to each buyer and seller.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from django.db.models import QuerySet
 
 from contracts.cards.types import TYPES, proofs
 from contracts.documents.receipts import find_reversal
+from contracts.instalments import DueInstalment
 from contracts.models import (
     Card,
     ContractVersion,
@@ -155,7 +157,7 @@ def _signature(signature: Any) -> Snapshot:
 def _expenses(records: ThreadRecords) -> Snapshot:
     if records.is_shared:
         return {"shared": True, "group": records.dossier.group_id}
-    legs = [_account(leg) for leg in records.legs]
+    legs = [_account(leg, records.dossier.changed_at) for leg in records.legs]
     sums: dict[str, Snapshot] = {}
     for leg in legs:
         total = sums.setdefault(leg["currency"], {"total": 0, "paid": 0, "due": 0, "open": 0})
@@ -164,8 +166,10 @@ def _expenses(records: ThreadRecords) -> Snapshot:
     return {"legs": legs, "totals": [{"currency": code, **sums[code]} for code in sorted(sums)]}
 
 
-def _account(leg: Leg) -> Snapshot:
-    balance = get_balance(leg)
+def _account(leg: Leg, at: datetime) -> Snapshot:
+    """What is due is computed for the time of the last change, so that the snapshot depends on the
+    records only. A reminder on the due date is a change, too."""
+    balance = get_balance(leg, at=at)
     amendments, more_amendments = _newest(leg.amendments.all(), "made_at", "id")
     receipts, more_receipts = _newest(
         leg.receipts.select_related("entry__reverses__receipt", "entry__reversed_by__receipt"),
@@ -189,9 +193,20 @@ def _account(leg: Leg) -> Snapshot:
         "due": balance.due_cents,
         "open": balance.open_cents,
     }
+    if leg.plan is not None:
+        shown["plan"] = [_instalment(each) for each in balance.instalments]
     count_more(shown, "amendments", more_amendments)
     count_more(shown, "receipts", more_receipts)
     return shown
+
+
+def _instalment(part: DueInstalment) -> Snapshot:
+    return {
+        "cents": part.cents,
+        "paid": part.paid_cents,
+        "due": part.due,
+        "dueOn": part.due_on.isoformat() if part.due_on else None,
+    }
 
 
 def _receipt(receipt: Receipt) -> Snapshot:

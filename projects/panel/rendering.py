@@ -9,12 +9,14 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from contracts.cards.types import TYPES
+from contracts.instalments import AFTER_CANCELLATION, EXTRAS
 from contracts.models.bookings import BOOKED, ON_HOLD
 from contracts.models.documents import ISSUED
 from contracts.models.money import METHOD_LABELS, PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import format_amount
 from contracts.next_step import REPAYMENT as REPAYMENT_STEP
 from contracts.next_step import describe_own_step
+from contracts.plans import COMPLETED, DAY, PROOFS, SIGNED
 from contracts.status import PROPOSE_CHANGE, RECORD_PAYMENT, SIGN, is_allowed
 from projects.cards.rendering import UNKNOWN_ICON, UNKNOWN_LABEL, get_state_label
 from projects.panel.editable_tabs import BRIEF_FIELDS, TEMPLATES
@@ -32,6 +34,15 @@ from threads.models import TabSnapshot
 from threads.models.tab import TAB_NAMES
 from threads.rendering.attachments import view_in_tab
 
+# When a payment is due that has no agreed date.
+DUE_LABELS = {
+    SIGNED: "When both have signed",
+    DAY: "On the day",
+    PROOFS: "When the proofs are approved",
+    COMPLETED: "When completed",
+    EXTRAS: "Extras, when completed",
+    AFTER_CANCELLATION: "After the cancellation",
+}
 LABELS = {
     "overview": "Overview",
     "brief": "Brief",
@@ -266,8 +277,20 @@ def _account(leg: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
         "owed": money(-leg["open"]),
         "amendments": [a | {"amount": money(a["cents"])} for a in leg["amendments"]],
         "receipts": [_receipt(each, money) for each in leg["receipts"]],
+        "plan": [_instalment(each, money) for each in leg.get("plan", ())],
         "seller_name": cached.get_person(leg["seller"])["name"],
         "more": leg.get("more", {}),
+    }
+
+
+def _instalment(part: dict[str, Any], money: Callable[[int], str]) -> dict[str, Any]:
+    open_cents = part["cents"] - part["paid"]
+    return {
+        "amount": money(part["cents"]),
+        "when": DUE_LABELS.get(part["due"], ""),
+        "due_on": date.fromisoformat(part["dueOn"]) if part["dueOn"] else None,
+        "is_paid": open_cents <= 0,
+        "paid": money(part["paid"]) if part["paid"] else "",
     }
 
 

@@ -16,10 +16,11 @@ from accounts.http import AuthenticatedRequest
 from contracts.actions.payments import ACTIONS, check_payment, check_reversal
 from contracts.documents import receipts
 from contracts.fields import format_day
+from contracts.instalments import Account
 from contracts.models import Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT
 from contracts.money import format_amount, format_amount_input
-from contracts.queries import Balance, access_leg, access_receipt, get_balance
+from contracts.queries import access_leg, access_receipt, get_balance
 from contracts.refusals import ONLY_SELLER_RECORDS
 from contracts.status import REVERSE_PAYMENT, check_status, is_allowed
 from core.locales import locale_of
@@ -62,7 +63,7 @@ def _payment_form(request: AuthenticatedRequest, leg: Leg, **given: Any) -> Paym
     return PaymentForm(**given, currency=leg.currency, locale=locale_of(request))
 
 
-def _start(balance: Balance) -> dict[str, Any]:
+def _start(balance: Account) -> dict[str, Any]:
     cents = balance.due_cents or abs(balance.open_cents)
     return {
         "key": str(uuid4()),

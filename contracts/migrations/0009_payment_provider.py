@@ -24,7 +24,7 @@ def unprotect_all(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('contracts', '0006_currencies'),
+        ('contracts', '0008_currencies'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
