@@ -17,6 +17,7 @@ from contracts.models import (
     Offer,
     Receipt,
 )
+from contracts.models.bookings import COMPLETED
 from contracts.models.documents import IN_FORCE, ISSUED
 from contracts.money import format_amount
 from contracts.refusals import not_found

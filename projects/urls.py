@@ -1,7 +1,7 @@
 from django.urls import path
 
 from core import converters  # noqa: F401  (its ids are used in the paths)
-from projects.views import cards, documents, offers, panel, payments
+from projects.views import cards, documents, offers, panel, payments, statements
 
 app_name = "projects"
 urlpatterns = [
@@ -27,6 +27,8 @@ urlpatterns = [
         name="contract_pdf",
     ),
     path("bookings/<leg:leg_id>/payment/", payments.payment, name="payment"),
+    path("bookings/<leg:leg_id>/statement.pdf", statements.pdf, name="statement_pdf"),
+    path("bookings/<leg:leg_id>/statement.csv", statements.csv, name="statement_csv"),
     path("bookings/<leg:leg_id>/link/", documents.link, name="link"),
     path("bookings/<group:group_id>/", documents.booking_group, name="booking_group"),
     path("receipts/<receipt:receipt_id>/", payments.receipt, name="receipt"),

@@ -435,6 +435,8 @@ VIEWS |= {
     "projects:link": View(PARTIES, leg_args),
     "projects:booking_group": View(PARTIES, lambda scene, kind: [scene.booking.group_id]),
     "projects:receipt": View(PARTIES, lambda scene, kind: [scene.booking.receipt_id]),
+    "projects:statement_pdf": View(PARTIES, leg_args),
+    "projects:statement_csv": View(PARTIES, leg_args),
     "projects:receipt_pdf": View(PARTIES, lambda scene, kind: [scene.booking.receipt_id]),
     "projects:manifest": View(PARTIES, lambda scene, kind: [scene.booking.manifest_id]),
 }

@@ -2,7 +2,7 @@
 compared: no creation time, no random ids, bundled fonts."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -63,6 +63,22 @@ class PdfDocument(FPDF):
         self.set_font("inter", "B" if bold else "", 10.5)
         self.cell(52, 7, replace_undrawable(label))
         self._write(7, value)
+
+    def table_of(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """The second column is text, the following ones are amounts."""
+        drawn = [[replace_undrawable(cell) for cell in row] for row in (columns, *rows)]
+        self._fetch_fonts(" ".join(cell for row in drawn for cell in row))
+        self.set_font("inter", "", 8.5)
+        alignment = ("LEFT", "LEFT", *["RIGHT"] * (len(columns) - 2))
+        widths = (20, 58, *[28] * (len(columns) - 2))
+        with self.table(
+            col_widths=widths,
+            text_align=alignment,
+            borders_layout="HORIZONTAL_LINES",
+            line_height=5,
+        ) as table:
+            for row in drawn:
+                table.row(row)
 
     def _write(self, height: float, text: str) -> None:
         text = replace_undrawable(text)
@@ -127,4 +143,21 @@ def receipt(
         paper.row_of(label, value, bold=label == "Amount")
     paper.ln(6)
     paper.line_of(foot, size=9, soft=GREY)
+    return paper.bytes()
+
+
+def statement(
+    *,
+    title: str,
+    number: str,
+    made_at: datetime,
+    heads: dict[str, str],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+) -> bytes:
+    paper = PdfDocument(title, number, made_at)
+    for label, value in heads.items():
+        paper.row_of(label, value)
+    paper.ln(6)
+    paper.table_of(columns, rows)
     return paper.bytes()

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from contracts.documents.receipts import receipt_pdf, receipt_title
+from contracts.documents.statements import make_statement, statement_pdf
 from contracts.models import Leg
 from files import storage
 from files.models import EXPLICIT, FULL, File, TabUse
@@ -256,6 +257,8 @@ def add_documents(export_zip: ExportZip, user: User, legs: list[Leg], folder: st
             content = bytes(version.signed_pdf or version.pdf)
             name = f"contract-{leg.contract.id}-{version.number}.pdf"
             export_zip.add_bytes(f"{folder}documents/{name}", content)
+        statement = statement_pdf(make_statement(leg))
+        export_zip.add_bytes(f"{folder}documents/statement-{leg.id}.pdf", statement)
         for receipt in leg.receipts.order_by("number"):
             name = receipt_title(receipt).lower().replace(" ", "-")
             export_zip.add_bytes(f"{folder}documents/{name}-{receipt.id}.pdf", receipt_pdf(receipt))

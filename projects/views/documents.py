@@ -105,7 +105,11 @@ def contract_pdf(request: AuthenticatedRequest, document_id: str, number: int) -
 
 
 def download_pdf(content: bytes, name: str) -> HttpResponse:
-    answer = HttpResponse(content, content_type="application/pdf")
+    return download(content, name, "application/pdf")
+
+
+def download(content: bytes, name: str, content_type: str) -> HttpResponse:
+    answer = HttpResponse(content, content_type=content_type)
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Cache-Control"] = "private, no-store"
