@@ -2,6 +2,7 @@
 the relay runs the handler again."""
 
 from accounts.models import User
+from contracts.actions.billing import delete_billing_details
 from core.outbox.claims import extend
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
@@ -95,3 +96,4 @@ def _delete_owned(user: User) -> None:
         storage.delete(file)
         file.delete()
     delete_exports(user)
+    delete_billing_details(user)

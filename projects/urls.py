@@ -1,7 +1,7 @@
 from django.urls import path
 
 from core import converters  # noqa: F401  (its ids are used in the paths)
-from projects.views import cards, documents, offers, panel, payments, statements
+from projects.views import billing, cards, documents, offers, panel, payments, statements
 
 app_name = "projects"
 urlpatterns = [
@@ -31,6 +31,7 @@ urlpatterns = [
     path("bookings/<leg:leg_id>/statement.csv", statements.csv, name="statement_csv"),
     path("bookings/<leg:leg_id>/link/", documents.link, name="link"),
     path("bookings/<group:group_id>/", documents.booking_group, name="booking_group"),
+    path("settings/billing/", billing.billing, name="billing"),
     path("receipts/<receipt:receipt_id>/", payments.receipt, name="receipt"),
     path("receipts/<receipt:receipt_id>/reverse/", payments.reverse, name="reverse_payment"),
     path("receipts/<receipt:receipt_id>/pdf/", payments.receipt_pdf, name="receipt_pdf"),

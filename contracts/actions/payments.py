@@ -10,6 +10,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import User
+from contracts.actions.billing import copy_tax_details
 from contracts.actions.revisions import record_leg_change
 from contracts.fields import format_day
 from contracts.models import Amendment, LedgerEntry, Leg, Receipt
@@ -246,6 +247,7 @@ def _issue_receipt(entry: LedgerEntry) -> Receipt:
         buyer_name=leg.buyer.display_name,
         subject=leg.service,
         issued_at=entry.recorded_at,
+        tax=copy_tax_details(entry),
     )
 
 

@@ -1,5 +1,7 @@
 """Content of receipts, for the page and the PDF."""
 
+from decimal import Decimal
+
 from contracts.fields import format_day
 from contracts.models import LedgerEntry, Receipt
 from contracts.models.money import METHOD_LABELS, PAYMENT, REPAYMENT, REVERSAL
@@ -31,8 +33,10 @@ def receipt_rows(found: Receipt, locale: str = "") -> dict[str, str]:
         "Number": f"{found.number}, issued by {found.seller_name}",
         "Issued": f"{found.issued_at:%d %B %Y, %H:%M} UTC",
         **_parties(found),
+        **_billing(found),
         "For": found.subject,
         "Amount": format_amount(found.amount_cents, found.currency, locale=locale),
+        **_tax(found, locale),
     }
     if entry.paid_on:
         rows |= {"Paid on": format_day(entry.paid_on), "Method": METHOD_LABELS[entry.method]}
@@ -49,6 +53,33 @@ def _parties(found: Receipt) -> dict[str, str]:
     if found.kind == REPAYMENT:
         return {"Received by": found.buyer_name, "Paid by": found.seller_name}
     return {"Received by": found.seller_name, "Paid by": found.buyer_name}
+
+
+def _billing(found: Receipt) -> dict[str, str]:
+    """Name, address and VAT ID of the parties who gave them."""
+    return {
+        f"{role.capitalize()} details": _billing_line(found.tax[role])
+        for role in ("seller", "buyer")
+        if found.tax and found.tax[role]
+    }
+
+
+def _billing_line(details: dict[str, str]) -> str:
+    parts = [details["name"], *details["address"].split("\n")]
+    if details["vat_id"]:
+        parts.append(f"VAT ID {details['vat_id']}")
+    return ", ".join(part.strip().rstrip(",") for part in parts if part.strip())
+
+
+def _tax(found: Receipt, locale: str) -> dict[str, str]:
+    if not found.tax or "rate" not in found.tax:
+        return {}
+    rate = f"{Decimal(found.tax['rate']).scaleb(-2).normalize():f}"
+    return {
+        "Net": format_amount(found.tax["net"], found.currency, locale=locale),
+        f"Tax ({rate}%)": format_amount(found.tax["tax"], found.currency, locale=locale),
+        "Gross": format_amount(found.amount_cents, found.currency, locale=locale),
+    }
 
 
 def find_reversal(entry: LedgerEntry) -> LedgerEntry | None:

@@ -1,5 +1,6 @@
 """Contractual records. Database triggers make some tables append-only: see triggers.py."""
 
+from contracts.models.billing import BillingDetails
 from contracts.models.bookings import BookingGroup, Dossier, Leg, Offer
 from contracts.models.cards import Card, CardStep, ClockStop
 from contracts.models.documents import (
@@ -13,6 +14,7 @@ from contracts.models.provider import PaymentIntent, ProviderEvent
 
 __all__ = [
     "Amendment",
+    "BillingDetails",
     "BookingGroup",
     "Card",
     "CardStep",

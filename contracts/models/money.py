@@ -153,6 +153,8 @@ class Receipt(models.Model):
     buyer_name = models.CharField(max_length=60)
     subject = models.CharField(max_length=250)
     issued_at = models.DateTimeField()
+    # Billing details of both parties at that time, with net amount and tax. See actions/billing.py.
+    tax = models.JSONField(null=True, blank=True)
 
     class Meta:
         constraints = [

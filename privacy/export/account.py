@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Block, SignIn, User
 from availability.models import BookingsLink, BusyTime, CalendarFeed, TimeBlock
-from contracts.models import Leg, Offer
+from contracts.models import BillingDetails, Leg, Offer
 from core.refusals import Refusal
 from people.models import FirstContact, ServiceProfile
 from privacy.export.profile import write_profile
@@ -76,6 +76,7 @@ def describe_person(user: User) -> dict[str, Any]:
         ],
         "drafts": drafts,
         "services": _describe_services(user),
+        "billing": _describe_billing(user),
         "first_contacts": [
             {"thread": one.thread_id, "asked_at": keys.iso(one.asked_at)}
             | {"answered_at": keys.iso(one.answered_at) if one.answered_at else None}
@@ -88,6 +89,11 @@ def _describe_services(user: User) -> dict[str, Any] | None:
     profile = ServiceProfile.objects.filter(pk=user.pk).first()
     names = ("offers_services", "crafts", "languages", "price_cents", "currency", "unit")
     return {name: getattr(profile, name) for name in names} if profile else None
+
+
+def _describe_billing(user: User) -> dict[str, Any] | None:
+    names = ("name", "address", "vat_id", "tax_rate")
+    return BillingDetails.objects.filter(user=user).values(*names).first()
 
 
 def _list_legs(user: User) -> list[Leg]:
