@@ -1,7 +1,16 @@
 from django.urls import path
 
 from core import converters  # noqa: F401  (its ids are used in the paths)
-from projects.views import billing, cards, documents, offers, panel, payments, statements
+from projects.views import (
+    billing,
+    cards,
+    documents,
+    offers,
+    panel,
+    payment_overview,
+    payments,
+    statements,
+)
 
 app_name = "projects"
 urlpatterns = [
@@ -31,6 +40,7 @@ urlpatterns = [
     path("bookings/<leg:leg_id>/statement.csv", statements.csv, name="statement_csv"),
     path("bookings/<leg:leg_id>/link/", documents.link, name="link"),
     path("bookings/<group:group_id>/", documents.booking_group, name="booking_group"),
+    path("payments/", payment_overview.payments, name="payments"),
     path("settings/billing/", billing.billing, name="billing"),
     path("receipts/<receipt:receipt_id>/", payments.receipt, name="receipt"),
     path("receipts/<receipt:receipt_id>/reverse/", payments.reverse, name="reverse_payment"),

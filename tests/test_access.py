@@ -308,6 +308,7 @@ VIEWS: dict[str, View] = {
     ),
     "privacy:data": View(SIGNED_IN),
     "projects:billing": View(SIGNED_IN),
+    "projects:payments": View(SIGNED_IN),
     "privacy:export_everything": View(SIGNED_IN_POST, post=post_data()),
     "privacy:export_thread": View(THREAD_POST, thread_args, post=post_data()),
     # Only the user who requested the export may fetch it.
