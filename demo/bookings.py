@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounts.models import User
+from contracts.actions.billing import save_billing_details
 from contracts.models import Card, Dossier, Leg, Offer
 from contracts.models.money import PAYMENT
 from contracts.plans import Instalment, Plan, make_plan
@@ -70,6 +71,8 @@ def _book(
     accept_offer(buyer, offer_id=offer.id)
     leg = Leg.objects.get(offer=offer)
     _sign(story, leg, people)
+    for key, details in story.get("billing", {}).items():
+        save_billing_details(people[key], **details)
     _pay(story, leg, seller)
     _fill_in_tabs(story, thread_id, buyer, seller)
     for number, card in enumerate(story.get("cards", ())):

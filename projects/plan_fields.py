@@ -87,10 +87,6 @@ class PlanFields(_Rows):
         for number in ROWS:
             yield {name: self[f"part{number}_{name}"] for name in ("cents", "due", "on")}
 
-    @property
-    def has_custom_plan(self) -> bool:
-        return self["preset"].value() not in (None, "", DEPOSIT)
-
     def pop_plan_data(self, data: dict[str, Any]) -> dict[str, Any]:
         """Removes the fields of the plan from cleaned data and returns them."""
         names = [*_Rows.base_fields, "preset", "count", "first_due"]
