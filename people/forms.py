@@ -6,7 +6,8 @@ from django import forms
 from django.utils.safestring import SafeString, mark_safe
 
 from contracts.amounts import AmountError, parse_amount
-from contracts.models.fields import CURRENCIES
+from contracts.currencies import CURRENCIES, DEFAULT_CURRENCY, currency_choices
+from contracts.money import format_amount_input
 from core.fragments import FragmentCache
 from people.crafts import CRAFT_MISSING, CRAFTS, MAX_CRAFTS, check_crafts
 from people.languages import COMMON, MAX_LANGUAGES, check_languages, language_choices
@@ -101,7 +102,7 @@ class ServicesForm(forms.Form):
         required=False,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
-    currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
+    currency = forms.ChoiceField(choices=currency_choices)
     unit = forms.ChoiceField(label="For", choices=list(UNITS.items()))
 
     def __init__(self, *args: Any, locale: str = "", **options: Any) -> None:
@@ -113,12 +114,17 @@ class ServicesForm(forms.Form):
         if not text:
             return None
         try:
-            cents = parse_amount(text, locale=self._locale)
+            cents = parse_amount(text, currency=self._currency(), locale=self._locale)
         except AmountError as error:
             raise forms.ValidationError(str(error), code="invalid") from error
         if not cents:
             raise forms.ValidationError("Enter an amount above zero.", code="min")
         return cents
+
+    def _currency(self) -> str:
+        """An unknown currency is refused by its own field."""
+        posted = self.data.get(self.add_prefix("currency"))
+        return posted if posted in CURRENCIES else DEFAULT_CURRENCY
 
     def clean(self) -> None:
         """Shows a missing craft together with the errors of other fields."""
@@ -132,11 +138,12 @@ class ServicesForm(forms.Form):
         return given | {"price_cents": price_cents}
 
 
-def initial_services(profile: ServiceProfile | None) -> dict[str, Any]:
+def initial_services(profile: ServiceProfile | None, locale: str = "") -> dict[str, Any]:
     if profile is None:
         return {}
     names = ("offers_services", "crafts", "languages", "currency", "unit")
     initial = {name: getattr(profile, name) for name in names if getattr(profile, name)}
-    cents = profile.price_cents
-    price = "" if cents is None else f"{cents // 100}.{cents % 100:02d}"
-    return initial | {"price": price.removesuffix(".00")}
+    if profile.price_cents is None:
+        return initial | {"price": ""}
+    price = format_amount_input(profile.price_cents, profile.currency, locale=locale)
+    return initial | {"price": price.removesuffix(".00").removesuffix(",00")}

@@ -5,7 +5,8 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import User
-from contracts.models.fields import CURRENCIES, MAX_CENTS
+from contracts.currencies import CURRENCIES
+from contracts.models.fields import MAX_CENTS
 from people.crafts import CRAFT_MISSING, check_crafts
 from people.languages import check_languages
 

@@ -19,7 +19,7 @@ from people.models import ServiceProfile
 @login_required
 def services(request: AuthenticatedRequest) -> HttpResponse:
     profile = ServiceProfile.objects.filter(pk=request.user.pk).first()
-    initial = initial_services(profile)
+    initial = initial_services(profile, locale_of(request))
     form = ServicesForm(request.POST or None, initial=initial, locale=locale_of(request))
     if form.is_valid() and _save(request, form):
         messages.success(request, "Your services have been saved.")

@@ -27,7 +27,7 @@ def fill_in_offer(seller: Page) -> None:
     seller.get_by_label("Price").fill("1,200")
     seller.get_by_label("Deposit").fill("400")
     seller.get_by_role("button", name="Review").click()
-    expect(seller.locator(".review")).to_contain_text("€1,200.00")
+    expect(seller.locator(".review")).to_contain_text("EUR 1,200.00")
     seller.get_by_role("button", name="Send offer").click()
     expect(seller.locator(".action-card[data-state=pending]")).to_be_visible()
 
