@@ -4,7 +4,7 @@ import io
 
 from accounts.models import User
 from demo import content
-from demo.content.portraits import draw_portrait
+from demo.content.portraits import LOOKS, draw_portrait
 from demo.content.works import draw_work
 from people.models import Photo, PortfolioImage, VerificationRequest, VerificationState
 from people.photos import set_photo
@@ -19,7 +19,7 @@ def add_profiles(people: dict[str, User]) -> None:
     existing = set(images.values_list("user_id", "key"))
     portfolios = content.portfolios()
     for key, user in people.items():
-        if user.id not in with_photo:
+        if key in LOOKS and user.id not in with_photo:
             set_photo(user, content=io.BytesIO(draw_portrait(key)))
             user.refresh_from_db(fields=["avatar"])
         for name, caption in portfolios.get(key, ()):

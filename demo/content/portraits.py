@@ -40,14 +40,23 @@ LOOKS = {
     "genevieve": Look(("#e2dce8", "#b3a6c4"), "#ecc9b0", "#8b8683", "#4a3a5a", "bun", glasses=True),
     "renata": Look(("#e9e0d6", "#c6a98e"), "#c99a72", "#3b2418", "#1f5a5e", "curly"),
     "ximena": Look(("#f1dfd0", "#dba98a"), "#c68f68", "#231712", "#7c2f4c", "bun"),
+    "ines": Look(("#e3e8e6", "#aebfbb"), "#dcae8b", "#4a2f22", "#9a4b3b", "long"),
+    "henrik": Look(("#dfe3e8", "#a9b3c2"), "#f2d6c0", "#cdb07c", "#3b4a3f", "short", beard=True),
+    "noor": Look(("#ece3d6", "#cbb596"), "#cf9d77", "#2b1d17", "#3f4f6b", "bob"),
+    "chiara": Look(("#f0dfe2", "#d3a9b2"), "#eac4a6", "#5a3422", "#22262b", "bun"),
+    "lukas": Look(("#e0e6dc", "#aebda4"), "#efcbb0", "#6b4a2f", "#5a3d33", "curly"),
+    "amara": Look(("#efe2cf", "#d3b184"), "#6e4630", "#120e0c", "#d2a23c", "bun"),
+    "elif": Look(("#e1e3ee", "#adb1cc"), "#e3b895", "#2a1c18", "#5b4a86", "bob", glasses=True),
+    "sofia": Look(("#f0e5d8", "#d8b898"), "#d6a47e", "#33211a", "#2e5f52", "long"),
+    "kenji": Look(("#dfe6e8", "#a8bcc0"), "#e8c4a0", "#1a1817", "#343b44", "short", glasses=True),
+    "anouk": Look(("#e8ebdd", "#bcc7a2"), "#f3d5c2", "#8a4a2c", "#a9586a", "curly"),
 }
-DEFAULT = Look(("#e4e1da", "#bdb6a8"), "#e0b999", "#3a2d25", "#4a5a63")
 
 
 @cache
 def draw_portrait(key: str) -> bytes:
     """The JPEG of a demo user; always the same bytes."""
-    look = LOOKS.get(key, DEFAULT)
+    look = LOOKS[key]
     picture = _wall(look)
     pen = ImageDraw.Draw(picture)
     _HAIR_BEHIND.get(look.style, _nothing)(pen, look)

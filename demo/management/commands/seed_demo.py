@@ -163,6 +163,7 @@ def add_sellers(
         add_contacts(people[key], filter(None, (_first_reply(story, joined) for story in sold)))
     sellers = content.sellers()
     users, _ = _add_missing([seller.person for seller in sellers], lambda _: None)
+    add_profiles(users)
     for seller in sellers:
         user = users[seller.person.key]
         offer_services(user, seller.services)
