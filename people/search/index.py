@@ -23,6 +23,15 @@ def refresh_listing(user_id: str) -> None:
         _update_words(profile)
 
 
+def rebuild_directory() -> int:
+    """Refreshes all listings, one transaction each; returns how many."""
+    count = 0
+    for user_id in ServiceProfile.objects.values_list("pk", flat=True).iterator():
+        refresh_listing(user_id)
+        count += 1
+    return count
+
+
 def remove_listing(user_id: str) -> None:
     """Runs in the transaction of the caller."""
     entries = DirectoryEntry.objects.filter(user=user_id)

@@ -1,6 +1,10 @@
 """The directory of sellers: who is in it, filters, text search and pages."""
 
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -211,6 +215,37 @@ def test_refreshing_twice_changes_nothing(make_seller):
     refresh_listing(seller.pk)
     assert rows == [list(model.objects.values_list()) for model in (DirectoryEntry, DirectoryWord)]
     assert DirectoryCity.objects.get().sellers == 1
+
+
+def test_the_index_is_rebuilt_by_a_command(mara, make_seller):
+    make_seller("Ana", city="Lima")
+    DirectoryEntry.objects.all().delete()
+    DirectoryWord.objects.all().delete()
+    DirectoryCity.objects.all().delete()
+    call_command("rebuild_directory", stdout=StringIO())
+    assert found(mara) == found(mara, "ana") == found(mara, city="lima") == {"Ana"}
+    assert list_cities() == ["Lima"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_concurrent_changes_keep_the_number_of_sellers_of_a_city(make_seller):
+    """They move in opposite directions, which would deadlock without a fixed order."""
+    sellers = [make_seller(city="Lima" if at % 2 else "Cusco") for at in range(6)]
+
+    def move(seller, times=5):
+        for at in range(times):
+            seller.city = "Cusco" if seller.city == "Lima" else "Lima"
+            seller.save(update_fields=["city"])
+            refresh_listing(seller.pk)
+            offer(seller, offers_services=at == times - 1)
+        connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(move, sellers))
+    assert {city.name: city.sellers for city in DirectoryCity.objects.all()} == {
+        "Lima": 3,
+        "Cusco": 3,
+    }
 
 
 def test_words_of_a_profile_are_limited():
