@@ -10,10 +10,11 @@ from datetime import datetime
 from django.db.models import Q
 
 from contracts.cards.types import proofs, sign
+from contracts.instalments import Account
 from contracts.models import Card, ContractVersion, Leg
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, ON_HOLD
 from contracts.models.documents import IN_FORCE, ISSUED, VOID
-from contracts.queries import Balance, get_balance
+from contracts.queries import get_balance
 from contracts.status import RECORD_REPAYMENT, SIGN, is_allowed
 
 CONTRACT, OFFER = "contract", "offer"
@@ -73,7 +74,7 @@ class BookingRecords:
     """The records of one booking that decide its next step."""
 
     leg: Leg
-    balance: Balance
+    balance: Account
     # The current version of the contract, and who has not signed it.
     document_id: str = ""
     contract_status: str = ""
@@ -148,7 +149,7 @@ def _kind_of_card(card: Card) -> str:
     return NEW_PROOFS if is_returned else card.type
 
 
-def find_payment_step(leg: Leg, balance: Balance) -> NextStep | None:
+def find_payment_step(leg: Leg, balance: Account) -> NextStep | None:
     """A payment that is due, or a repayment. During a dispute nothing is."""
     if balance.due_cents > 0:
         is_deposit = leg.status == BOOKED and balance.paid_cents < leg.deposit_cents

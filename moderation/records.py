@@ -40,7 +40,7 @@ def list_records(case: Case) -> list[BookingRecords]:
 def _records_of(leg: Leg) -> BookingRecords:
     balance = get_balance(leg)
     sums = [
-        ("Price", balance.price_cents),
+        ("Price", leg.price_cents),
         ("Changes", balance.amended_cents),
         ("Paid", balance.paid_cents),
         ("Deposit", leg.deposit_cents),
@@ -79,7 +79,7 @@ def _payments(leg: Leg) -> list[dict[str, Any]]:
             "amount": format_amount(entry.amount_cents, entry.currency),
             "method": entry.method.replace("_", " "),
             "paid_on": entry.paid_on or entry.recorded_at.date(),
-            "by": entry.recorded_by.display_name,
+            "by": entry.recorded_by.display_name if entry.recorded_by else "payment provider",
             "receipt": entry.receipt.number if hasattr(entry, "receipt") else None,
         }
         for entry in entries[:MAX_ROWS]

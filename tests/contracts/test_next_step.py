@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from contracts.cards.card_type import STAFF
 from contracts.cards.types import TYPES
+from contracts.instalments import Account, DueInstalment
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, LEG_STATES, ON_HOLD
 from contracts.models.documents import IN_FORCE, ISSUED
@@ -29,7 +30,7 @@ from contracts.next_step import (
     list_stages,
     read_booking,
 )
-from contracts.queries import Balance
+from contracts.plans import SIGNED
 from projects.actions.bookings import withdraw_offer
 from tests.contracts.card_helpers import answer, propose
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
@@ -50,7 +51,9 @@ def records(status=BOOKED, *, total=100, paid=0, due=0, deposit=40, **more) -> B
         ends_at=NOW + timedelta(hours=2),
     )
     facts = {"document_id": "ctr_1", "contract_status": IN_FORCE} | more
-    return BookingRecords(leg, Balance(total, 0, paid, due), **facts)
+    instalment = DueInstalment(paid + due, SIGNED, NOW.date(), paid_cents=paid)
+    account = Account(leg, 0, paid, (instalment,), is_payable=True, today=NOW.date())
+    return BookingRecords(leg, account, **facts)
 
 
 def card(type_name: str, state: str = "pending", waits_for=(BUYER,)) -> Card:
