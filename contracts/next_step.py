@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
+from contracts.cards.superseding import OFFER
 from contracts.cards.types import proofs, sign
 from contracts.instalments import Account
 from contracts.models import Card, ContractVersion, Leg
@@ -17,7 +18,7 @@ from contracts.models.documents import IN_FORCE, ISSUED, VOID
 from contracts.queries import get_balance
 from contracts.status import RECORD_REPAYMENT, SIGN, is_allowed
 
-CONTRACT, OFFER = "contract", "offer"
+CONTRACT = "contract"
 DEPOSIT, BALANCE, REPAYMENT = "deposit", "balance", "repayment"
 PAYMENT_KINDS = (DEPOSIT, BALANCE, REPAYMENT)
 NEW_PROOFS, COMPLETION = "new_proofs", "completion"

@@ -56,11 +56,6 @@ def read_full_snapshot(tab: TabSnapshot) -> Snapshot:
     return found.snapshot
 
 
-def get_tab_indicator(tab: TabSnapshot) -> Any:
-    """The number shown on the tab or in the thread header."""
-    return tab.snapshot["told"] if is_large(tab) else INDICATORS[tab.name](tab.snapshot)
-
-
 def percent_done(snapshot: Snapshot) -> int | None:
     """The progress of a shot list; None if it is empty."""
     items = snapshot.get("items", [])

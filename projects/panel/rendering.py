@@ -22,7 +22,6 @@ from projects.cards.rendering import UNKNOWN_ICON, UNKNOWN_LABEL, get_state_labe
 from projects.panel.editable_tabs import BRIEF_FIELDS, TEMPLATES
 from projects.panel.large_tabs import (
     count_unlisted,
-    get_tab_indicator,
     is_large,
     percent_done,
     read_full_snapshot,
@@ -76,7 +75,6 @@ def make_tab_view(cached: CachedThread, name: str, *, whole: bool) -> dict[str, 
         "tab": name,
         "label": LABELS[name],
         "version": tab.version,
-        "told": tab.snapshot["told"],
         "progress": _shot_progress(tab.snapshot),
     }
     return {"template": "projects/panel/large.html", "context": context}
@@ -93,7 +91,6 @@ def make_tab_context(cached: CachedThread, name: str) -> dict[str, Any]:
         "content": VIEWS[name](snapshot, cached),
         "people": [cached.get_person(user_id) for user_id in cached.thread.parties],
         "buyer": cached.thread.buyer_id,
-        **_mark(cached, name),
         **_changed(tab, cached),
     }
 
@@ -123,17 +120,8 @@ def _shot_progress(snapshot: dict[str, Any]) -> str:
 
 def list_tab_links(cached: CachedThread, current: str) -> list[dict[str, Any]]:
     return [
-        {"name": name, "label": LABELS[name], "is_current": name == current, **_mark(cached, name)}
-        for name in TAB_NAMES
+        {"name": name, "label": LABELS[name], "is_current": name == current} for name in TAB_NAMES
     ]
-
-
-def _mark(cached: CachedThread, name: str) -> dict[str, Any]:
-    """The number of pending actions, on the actions tab."""
-    tab = cached.tabs.get(name)
-    if name != "actions" or tab is None:
-        return {}
-    return {"count": get_tab_indicator(tab)}
 
 
 # --- Template contexts

@@ -66,7 +66,7 @@ def own_time(at: datetime, place_time: str) -> SafeString:
     local = local_time(at, timezone.get_current_timezone())
     hidden = " hidden" if f"{local:%Y-%m-%d %H:%M}" == place_time else ""
     return format_html(
-        '<span class="own-time soft" data-own-time="{}"{}>Your time: {}</span>',
+        '<span class="own-time soft" data-place-time="{}"{}>Your time: {}</span>',
         place_time,
         hidden,
         moment(at),

@@ -5,8 +5,8 @@ from typing import Any
 from accounts.models import User
 from contracts.cards.card_type import BUYER, SELLER, BookingState, CardType
 from contracts.cards.proposals import explain_unavailable
+from contracts.cards.superseding import OFFER
 from contracts.cards.types import TYPES, cancel
-from contracts.next_step import OFFER
 from projects.actions.panel import has_panel
 from projects.panel.overview_view import find_thread_step, list_booking_states
 from projects.panel.rendering import (

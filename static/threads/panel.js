@@ -151,9 +151,9 @@ export class Panel {
       const at = new Date(time.dateTime);
       time.textContent = `${dayLabel(at)}, ${timeLabel(at)}`;
     }
-    for (const part of where.querySelectorAll("[data-own-time]")) {
+    for (const part of where.querySelectorAll("[data-place-time]")) {
       const at = new Date(part.querySelector("time").dateTime);
-      part.hidden = `${dayOf(at)} ${timeLabel(at)}` === part.dataset.ownTime;
+      part.hidden = `${dayOf(at)} ${timeLabel(at)}` === part.dataset.placeTime;
     }
     for (const part of where.querySelectorAll("[data-waits-for]")) {
       part.classList.toggle("mine", part.dataset.waitsFor.split(" ").includes(this.me));

@@ -47,9 +47,9 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two_pages):
     expect(seller.locator("[data-panel] [data-tab-body=overview]")).to_be_visible()
     expect(seller.locator(".message", has_text="accepted the offer")).to_be_visible()
     expect(buyer.locator("[data-panel] [data-tab-body=overview]")).to_be_visible()
+    expect(seller.locator(".action-card[data-state=accepted]")).to_be_visible()
     for page in two_pages:
         expect(page.locator("[data-part=next-step]")).to_contain_text("Sign the contract")
-    expect(seller.locator(".action-card[data-state=accepted]")).to_be_visible()
     assert seller.url == url
 
 

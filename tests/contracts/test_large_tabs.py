@@ -101,8 +101,8 @@ def test_the_page_shows_the_progress_of_a_large_tab(leg, thread, buyer, seller):
         shots(seller, thread, "tick", 16 + number, part=f"shot{number}", text="done")
     assert is_large(tab_of(buyer, thread, "shotlist"))
     html = page(buyer, thread)
-    assert 'data-percent="25"' in html
-    assert "25%" in html
+    assert 'data-shot-progress="25%"' in html
+    assert "<span data-progress-shown>25%</span>" in html
     assert NOTE not in html
     assert NOTE in page(buyer, thread, "shotlist")
 

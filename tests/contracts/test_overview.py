@@ -179,6 +179,6 @@ def test_without_scripts_a_page_shows_only_what_is_for_its_viewer(
         assert ("mine" in part) == is_mine
         (button,) = re.findall(rf'<p class="buttons"[^>]*><a[^>]*href="{url}"', pages[user.id])
         assert ("hidden" in button) != is_mine
-        (own_time,) = re.findall(r'data-own-time="[^"]*"[^>]*>', pages[user.id])
+        (own_time,) = re.findall(r'data-place-time="[^"]*"[^>]*>', pages[user.id])
         assert ("hidden" in own_time) == is_hidden
     assert 'data-show-tab="overview" aria-current="true"' in pages[buyer.id]

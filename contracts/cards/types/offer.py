@@ -181,6 +181,7 @@ TYPE = CardType(
     due_label="valid until",
     warning="The offer expires in a day: {what}.",
     propose_label="Make an offer",
+    description="Suggest what, when, where and the price",
     label_for=label_for,
     transitions=(
         Transition(
