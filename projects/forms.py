@@ -94,7 +94,7 @@ class OfferForm(forms.Form):
     currency = forms.ChoiceField(choices=currency_choices)
     valid_until = MomentField(label="Valid until", required=False)
     # Missing for a change of a booking, whose zone stays.
-    time_zone = TimeZoneField(label="Time zone of the place", required=False)
+    time_zone = TimeZoneField(label="Time zone", required=False)
 
 
 class LegForm(PlanFields):
