@@ -103,12 +103,13 @@ def list_warnings(
     return _describe_all(conflicts, seller)
 
 
-def list_busy_warnings(seller: User, times: Times, *, viewer: User) -> list[str]:
+def list_busy_warnings(seller: User, all_times: Iterable[Times], *, viewer: User) -> list[str]:
     """What a seller is shown before they accept a time despite a block or an imported calendar. A
     booking at that time is refused instead."""
     if viewer.id != seller.id:
         return []
-    return _describe_all(_list_busy_times(seller.id, times), seller)
+    found = [busy for times in all_times for busy in _list_busy_times(seller.id, times)]
+    return _describe_all(found, seller)
 
 
 def _list_conflicts(seller_id: str, times: Times, leg: Leg | None) -> list[Conflict]:

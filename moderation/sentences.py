@@ -3,6 +3,8 @@
 from typing import Any
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
 
 from accounts.models import User
 from moderation.models import AuditEntry, Case
@@ -32,6 +34,12 @@ SENTENCES = {
     "person.release": "let {target} send messages again",
     "person.suspend": "suspended {target}",
     "person.restore": "restored {target}'s account",
+    "person.remove_photo": "removed {target}'s photo",
+    "person.clear_portfolio": "cleared {target}'s portfolio",
+    "person.revoke_verification": "revoked {target}'s verification",
+    "verification.approve": "verified {target}",
+    "verification.decline": "declined to verify {target}",
+    "verification.document": "viewed a document of {target}",
 }
 
 
@@ -39,8 +47,10 @@ def with_names(entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
     """Adds the names that the sentences need, in the same query: the audit has ids only."""
     cases = Case.objects.filter(pk=OuterRef("case"))
     return entries.annotate(
+        # Entries about verification have the user in their details.
+        person=KeyTextTransform("person", "details"),
         actor_name=_name_of("actor"),
-        target_name=_name_of("target"),
+        target_name=Coalesce(_name_of("target"), _name_of("person")),
         case_about=Subquery(cases.values("about")[:1]),
         case_person=Subquery(cases.values(name=F("person__display_name"))[:1]),
     )
@@ -72,6 +82,6 @@ def _done(entry: Any) -> str:
 def describe_case(entry: Any) -> str:
     """The case of an entry, such as "A message: Rob"."""
     if not entry.case_about:
-        return str(entry.case)
+        return str(entry.case) or "Verification"
     label = Case.About(entry.case_about).label
     return f"{label}: {entry.case_person}" if entry.case_person else label

@@ -32,7 +32,10 @@ class AuditAdmin(ReadOnlyAdmin):
 
     @admin.display(description="case", ordering="case")
     def about(self, entry: AuditEntry) -> str:
-        address = reverse("admin:moderation_case_change", args=[quote(entry.case)])
+        page, key = "moderation_case_change", entry.case
+        if not entry.case:
+            page, key = "people_verificationrequest_change", entry.target
+        address = reverse(f"admin:{page}", args=[quote(key)])
         return format_html('<a href="{}" dir="auto">{}</a>', address, describe_case(entry))
 
     def changelist_view(self, request: Any, extra_context: Any = None) -> Any:

@@ -11,9 +11,8 @@ from availability.actions import add_block
 from availability.models import BusyTime, CalendarFeed
 from contracts.models import Card, Leg, Offer
 from contracts.schedule import list_warnings
-from projects.actions.bookings import accept_offer
 from tests.contracts.card_helpers import new_time, propose
-from tests.contracts.conftest import offer_in
+from tests.contracts.conftest import IN_MAY, offer_in
 from tests.contracts.test_amount_forms import offer as offer_form
 from tests.contracts.test_schedule import at
 
@@ -66,6 +65,12 @@ def test_blocks_of_the_buyer_do_not_matter(leg, seller, buyer):
     assert list_warnings(seller, [times_of(leg)], viewer=buyer, leg=leg) == []
 
 
+def accept(client, card, **more):
+    url = reverse("projects:card_transition", args=[card.id, "accept"])
+    headers = more.pop("headers", {})
+    return client.post(url, {"key": "a", "version": card.version} | more, headers=headers)
+
+
 # --- Offers
 
 
@@ -92,23 +97,29 @@ def test_the_review_of_an_offer_says_with_what_it_conflicts(
     assert "Family" not in to_buyer
 
 
-def test_an_offer_into_a_blocked_time_is_made_and_shows_the_conflict_before_accepting(
-    leg, thread, seller, buyer, client
-):
-    later = leg.starts_at + timedelta(days=60)
+def test_a_seller_confirms_an_offer_into_a_time_that_they_blocked(thread, seller, buyer, client):
+    later = IN_MAY + timedelta(days=60)
     block(seller, later - DAY, later + DAY)
     offer = offer_in(thread, buyer, at(later))
+    card = Card.objects.get(offer=offer)
     client.force_login(seller)
-    page = client.get(reverse("projects:offer", args=[offer.id])).content.decode()
-    assert "You blocked this time: Family, no work" in page
-    client.force_login(buyer)
-    page = client.get(reverse("projects:offer", args=[offer.id])).content.decode()
-    assert "Family" not in page
-    accept_offer(seller, offer_id=offer.id)
+    asked = client.get(reverse("projects:card_transition", args=[card.id, "accept"]))
+    assert "You blocked this time: Family, no work" in asked.content.decode()
+    assert accept(client, card).status_code == 200
+    assert not Leg.objects.filter(offer=offer).exists()
+    assert accept(client, card, warned="yes").status_code == 302
     assert Leg.objects.filter(offer=offer).exists()
-    client.force_login(seller)
-    page = client.get(reverse("projects:offer", args=[offer.id])).content.decode()
-    assert "You blocked" not in page
+
+
+def test_a_buyer_accepts_an_offer_without_being_told_of_blocks(thread, seller, buyer, client):
+    later = IN_MAY + timedelta(days=60)
+    offer = offer_in(thread, seller, at(later))
+    block(seller, later - DAY, later + DAY)
+    card = Card.objects.get(offer=offer)
+    client.force_login(buyer)
+    asked = client.get(reverse("projects:card_transition", args=[card.id, "accept"]))
+    assert "Family" not in asked.content.decode()
+    assert accept(client, card).status_code == 302
 
 
 # --- New times
@@ -147,12 +158,6 @@ def test_other_times_need_another_review(leg, seller, client):
     response = propose_time(client, seller, leg, **new_time(leg, days=2), reviewed=first)
     assert response.status_code == 200
     assert not Card.objects.filter(type="reschedule").exists()
-
-
-def accept(client, card, **more):
-    url = reverse("projects:card_transition", args=[card.id, "accept"])
-    headers = more.pop("headers", {})
-    return client.post(url, {"key": "a", "version": card.version} | more, headers=headers)
 
 
 def test_a_seller_confirms_a_new_time_that_they_blocked(leg, seller, buyer, client):

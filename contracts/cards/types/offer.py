@@ -150,9 +150,8 @@ def _decline(context: TransitionContext) -> None:
 
 
 def list_accept_warnings(card: Card, by: User) -> list[str]:
-    all_times = (Terms.from_json(each).times for each in card.payload["terms"])
-    found = (list_busy_warnings(card.seller, times, viewer=by) for times in all_times)
-    return [warning for warnings in found for warning in warnings]
+    all_times = [Terms.from_json(each).times for each in card.payload["terms"]]
+    return list_busy_warnings(card.seller, all_times, viewer=by)
 
 
 def due(leg: Leg | None, payload: Payload, now: datetime) -> datetime:

@@ -95,7 +95,7 @@ def list_proposal_warnings(leg: Leg, payload: Payload, by: User) -> list[str]:
 
 
 def list_accept_warnings(card: Card, by: User) -> list[str]:
-    return list_busy_warnings(card.seller, _new_times(card.payload), viewer=by)
+    return list_busy_warnings(card.seller, [_new_times(card.payload)], viewer=by)
 
 
 def _new_times(payload: Payload) -> Times:
