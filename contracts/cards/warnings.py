@@ -38,5 +38,7 @@ def warn_of_deadline(card_id: str) -> list[OutboxEntry]:
     kind = TYPES[card.type]
     text = kind.warning.format(what=kind.summary(card.payload))
     shown = {"id": card.id, "version": card.version}
-    key = f"{card.id}:warning"
+    # Does not start with the card's id: the card itself does not say it, so that it stays visible
+    # below the card.
+    key = f"warning:{card.id}"
     return [record_change(card.thread_id, by=card.proposed_by, key=key, text=text, card=shown)]

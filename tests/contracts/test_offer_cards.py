@@ -205,7 +205,7 @@ def test_an_offer_expires(thread, buyer, seller):
 
 
 @pytest.mark.storage
-def test_both_are_warned_once_a_day_before(thread, buyer, seller, delivered):
+def test_both_are_warned_once_a_day_before(thread, buyer, seller, delivered, client):
     offer = offer_in(thread, seller)
     card = card_of(offer)
     assert warn_of_deadlines() == 0
@@ -214,6 +214,8 @@ def test_both_are_warned_once_a_day_before(thread, buyer, seller, delivered):
     last = messages_of(thread)[-1]
     assert last.type == SYSTEM
     assert last.body.startswith("The offer expires in a day: Team portraits")
+    # Also directly below the card, where messages that repeat the card are hidden.
+    assert "repeats-card" not in page_of(client, buyer, thread)
     for user in (buyer, seller):
         assert "expires in a day" in delivered.to(user, "message.sent")[-1]["html"]
     assert thread_item(thread).waiting_for == buyer.id
