@@ -7,7 +7,10 @@ import { fetchPage, fromTemplate } from "../site/fragments.js";
 export async function refreshSections(thread) {
   const page = await fetchPage(`/threads/${thread}/`).catch(() => null);
   if (!page) return null;
+  // The panel has versions; this page may have been rendered before its last change.
+  const isStepInPanel = document.querySelector("[data-next-step]");
   for (const part of document.querySelectorAll("[data-part]")) {
+    if (isStepInPanel && part.dataset.part === "next-step") continue;
     const fresh = page.querySelector(`[data-part="${part.dataset.part}"]`);
     if (fresh) part.replaceChildren(...fresh.childNodes);
   }

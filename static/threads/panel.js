@@ -118,6 +118,8 @@ export class Panel {
       }
     }
     this.#replaceSections(page);
+    // From the tab, which has a version, unlike this section of a page.
+    if (this.root.querySelector("[data-next-step]")) this.#showNextStep();
   }
 
   /** Loads a tab that is too large to be part of every page. */

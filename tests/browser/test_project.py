@@ -23,7 +23,7 @@ def two_pages(visit, pair) -> tuple[Page, Page]:
 def fill_in_offer(seller: Page) -> None:
     seller.get_by_role("link", name="Make an offer").first.click()
     seller.get_by_label("Service").fill("Portraits of the team")
-    seller.get_by_label("Place").fill("Lisbon")
+    seller.get_by_label("Place", exact=True).fill("Lisbon")
     seller.get_by_label("Price").fill("1,200")
     seller.get_by_label("Deposit").fill("400")
     seller.get_by_role("button", name="Review").click()
@@ -109,7 +109,8 @@ def test_typed_text_and_events_before_the_panel_script_runs_are_not_lost(two_pag
     book(buyer, seller)
     held_routes: list[Route] = []
     buyer.route(re.compile(r"/threads/panel(\.\w+)?\.js"), lambda route: held_routes.append(route))
-    buyer.goto(f"{buyer.url}panel/brief/", wait_until="commit")
+    thread = buyer.locator("[data-timeline]").get_attribute("data-thread")
+    buyer.goto(f"/threads/{thread}/panel/brief/", wait_until="commit")
     # The socket is open, but the panel script that handles its events is not loaded yet.
     expect(buyer.locator("html[data-live=yes]")).to_be_attached()
     seller.get_by_label("Goals").fill("Warm light")
