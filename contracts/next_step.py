@@ -93,7 +93,8 @@ class BookingRecords:
         return any(card.type == proofs.TYPE.name for card in self.open_cards)
 
 
-def read_booking(leg: Leg) -> BookingRecords:
+def read_booking(leg: Leg, *, at: datetime | None = None) -> BookingRecords:
+    """`at` decides what is due; now by default."""
     version = _current_version(leg)
     cards = leg.cards.filter(
         Q(is_open=True) | Q(type=proofs.TYPE.name, state=proofs.APPROVED)
@@ -101,7 +102,7 @@ def read_booking(leg: Leg) -> BookingRecords:
     found = list(cards)
     return BookingRecords(
         leg,
-        get_balance(leg),
+        get_balance(leg, at=at),
         document_id=version.document_id if version else "",
         contract_status=version.status if version else "",
         unsigned=_unsigned(leg, version),

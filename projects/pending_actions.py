@@ -7,10 +7,11 @@ compare it with the SQL records and rebuild it.
 from collections import Counter
 from collections.abc import Iterator
 
-from contracts.models import Card, Leg, Offer
+from contracts.instalments import list_accounts
+from contracts.models import Card, Dossier, Leg, Offer
 from contracts.models.bookings import PENDING
 from contracts.next_step import find_payment_step, get_rank
-from contracts.queries import get_balance, list_unsigned
+from contracts.queries import list_unsigned
 from threads import cache
 from threads.cache import CachedThread
 from threads.dynamodb import keys
@@ -88,8 +89,13 @@ def _contracts(thread_id: str) -> Iterator[PendingEntry]:
 
 
 def _payments(thread_id: str) -> Iterator[PendingEntry]:
-    for leg in Leg.objects.filter(thread_id=thread_id).order_by("id"):
-        step, since = find_payment_step(leg, get_balance(leg)), keys.iso(leg.created_at)
+    """What was due at the last change of the records, like the tabs: when another payment becomes
+    due, the reminder is such a change."""
+    dossier = Dossier.objects.filter(pk=thread_id).first()
+    legs = list(Leg.objects.filter(thread_id=thread_id).order_by("id")) if dossier else []
+    for account in list_accounts(legs, at=dossier.changed_at if dossier else None):
+        leg = account.leg
+        step, since = find_payment_step(leg, account), keys.iso(leg.created_at)
         if step is None:
             continue
         for user_id in step.user_ids:

@@ -201,7 +201,9 @@ def _is_open(wait: PendingAction) -> bool:
         return any(version.document_id == wait.what for version, _ in list_unsigned(wait.thread_id))
     if wait.type in PAYMENT_KINDS:
         leg = Leg.objects.filter(pk=wait.what, thread_id=wait.thread_id).first()
-        step = find_payment_step(leg, get_balance(leg)) if leg else None
+        dossier = Dossier.objects.filter(pk=wait.thread_id).first()
+        at = dossier.changed_at if dossier else None
+        step = find_payment_step(leg, get_balance(leg, at=at)) if leg else None
         return step is not None and step.kind == wait.type
     cards = Card.objects.filter(thread_id=wait.thread_id, is_open=True)
     return cards.filter(message_id__in=["", wait.what], type=wait.type).exists()

@@ -98,7 +98,7 @@ def read_records(thread_id: str) -> ThreadRecords | None:
         [*is_open[:MAX_LISTED], *closed],
         list(cards.filter(type=proofs.TYPE.name, state=proofs.APPROVED)[:MAX_APPROVED]),
         max(0, is_open.count() - MAX_LISTED),
-        [read_booking(leg) for leg in legs],
+        [read_booking(leg, at=dossier.changed_at) for leg in legs],
     )
 
 

@@ -87,11 +87,11 @@ def test_work_accepted_by_deadline_is_completed_and_due_but_not_paid(leg, thread
     assert card.due_at - card.created_at >= timedelta(days=settings.REVIEW_DAYS)
     with travel_to_deadline(card):
         assert process_due_cards() == 1
-    leg.refresh_from_db()
+        leg.refresh_from_db()
+        balance = get_balance(leg)
     assert leg.status == "completed"
     assert not leg.ledger.exists()
     assert not leg.receipts.exists()
-    balance = get_balance(leg)
     assert (balance.paid_cents, balance.due_cents) == (0, leg.price_cents)
     assert messages_of(thread)[-1].body.endswith("EUR 1,200.00 is now due.")
 
