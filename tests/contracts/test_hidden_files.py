@@ -98,9 +98,7 @@ READERS = {
     "files/actions.py",
     "files/remote_images/queue.py",
     "files/queries.py",
-    "files/cleanup.py",
     "threads/file_access.py",
-    "privacy/account_deletion.py",
     "demo/cards.py",
     "demo/management/commands/seed_demo.py",
     # For staff assigned to a case.
