@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from contracts.models.cards import Card
-from projects.cards.outbox import make_shadow
+from projects.cards.outbox import make_shadow, refresh_card
 from projects.cards.rendering import make_card_action
 from threads.cache import CachedThread
 from threads.dynamodb import keys
@@ -24,6 +24,15 @@ def update_wording(summary: str) -> str:
     for earlier, current in EARLIER_WORDS:
         summary = summary.replace(earlier, current)
     return summary
+
+
+def refresh_open_cards(cached: CachedThread) -> None:
+    """Writes the open cards that differ from their records: an earlier release did not know all of
+    their transitions."""
+    cards = Card.objects.filter(thread_id=cached.thread.id, is_open=True).exclude(message_id="")
+    for card in cards.select_related("counters", "buyer", "seller", "leg", "offer"):
+        if any(_wrong(card, cached)):
+            refresh_card(card.id, card.message_id)
 
 
 def list_card_problems(cached: CachedThread) -> Iterator[str]:

@@ -45,7 +45,7 @@ def handle_card(
     system message also binds the thread to its booking."""
     message_id = _write_message(card_id, by_staff=by_staff)
     if version == 0:
-        _refresh(card_id, message_id)
+        refresh_card(card_id, message_id)
     elif text:
         update = NewMessage(
             key,
@@ -159,7 +159,7 @@ def _write_transition(
             publish_roster(appended.cached, [])
 
 
-def _refresh(card_id: str, message_id: str) -> None:
+def refresh_card(card_id: str, message_id: str) -> None:
     """Stores a change without a transition, such as a paused deadline, even in a locked thread."""
     thread_id = read_card(card_id).thread_id
     backoff = Backoff()

@@ -4,7 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.refusals import Refusal
-from projects.cards.consistency import list_card_problems, update_wording
+from projects.cards.consistency import (
+    list_card_problems,
+    refresh_open_cards,
+    update_wording,
+)
 from projects.panel.large_tabs import is_large, make_inline_snapshot, read_full_snapshot
 from projects.panel.record_tabs import make_snapshots, read_records
 from projects.panel.refresh import find_last_edit, refresh_tabs
@@ -27,6 +31,7 @@ def rebuild(thread_id: str) -> bool:
     cache.invalidate(thread_id)
     refresh_tabs(thread_id)
     rebuild_pending_actions(thread_id)
+    refresh_open_cards(cached)
     return True
 
 

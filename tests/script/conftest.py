@@ -82,7 +82,7 @@ def answers(url: str) -> bool:
     host, port = url.removeprefix("http://").split(":")
     try:
         socket.create_connection((host, int(port)), timeout=2).close()
-    except ConnectionRefusedError:
+    except ConnectionError:  # Refused, or reset by a server that is stopping.
         return False
     return True
 

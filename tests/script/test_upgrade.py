@@ -31,6 +31,9 @@ def data(tmp_path_factory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("upgrade")
     shutil.unpack_archive(UPGRADE / "release_1_1.tar.xz", folder)
     server = Server(folder / "data").wait_until_it_listens()
+    # As CHANGELOG.md tells operators.
+    rebuilt = manage(folder / "data", "rebuild_snapshots")
+    assert rebuilt.returncode == 0, rebuilt.stdout + rebuilt.stderr
     yield folder / "data"
     server.end()
 

@@ -7,7 +7,7 @@ from projects.panel.rebuild import rebuild
 
 
 class Command(BaseCommand):
-    help = "Rebuilds the tabs and the pending actions of threads from their SQL records."
+    help = "Rebuilds the tabs, open cards and pending actions of threads from their SQL records."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--thread", help="only this thread, thrd_…")
