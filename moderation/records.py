@@ -15,7 +15,7 @@ ENTRY_LABELS = {"payment": "Payment", "repayment": "Repayment", "reversal": "Rev
 
 
 @dataclass(frozen=True)
-class BookingRecords:
+class CaseRecords:
     leg: Leg
     sums: list[tuple[str, str]]
     outstanding: str
@@ -29,7 +29,7 @@ def has_records(case: Case) -> bool:
     return dossier is not None and dossier.is_bound
 
 
-def list_records(case: Case) -> list[BookingRecords]:
+def list_records(case: Case) -> list[CaseRecords]:
     """The caller has recorded that staff read them."""
     dossier = Dossier.objects.select_related("leg", "group").filter(pk=case.thread_id).first()
     if dossier is None:
@@ -37,7 +37,7 @@ def list_records(case: Case) -> list[BookingRecords]:
     return [_records_of(leg) for leg in list_legs(dossier)[:MAX_LEGS]]
 
 
-def _records_of(leg: Leg) -> BookingRecords:
+def _records_of(leg: Leg) -> CaseRecords:
     balance = get_balance(leg)
     sums = [
         ("Price", leg.price_cents),
@@ -45,7 +45,7 @@ def _records_of(leg: Leg) -> BookingRecords:
         ("Paid", balance.paid_cents),
         ("Deposit", leg.deposit_cents),
     ]
-    return BookingRecords(
+    return CaseRecords(
         leg,
         [(label, format_amount(cents, leg.currency)) for label, cents in sums],
         format_outstanding(balance.open_cents, leg.currency),

@@ -26,8 +26,8 @@ def fill_in(dialog: Locator, *, price: str, deposit: str, shown: str, send: str)
 
 def offer(page: Page, *, service: str, **amounts: str) -> None:
     """Makes an offer in a dialog of the conversation."""
-    page.get_by_role("button", name="Conversation options").click()
-    page.get_by_role("link", name="Make an offer").last.click()
+    page.get_by_role("button", name="Photos, files and proposals").click()
+    page.locator("#add-menu").get_by_role("link", name="Make an offer").click()
     dialog = shown_dialog(page)
     dialog.get_by_label("Service").fill(service)
     dialog.get_by_label("Place").fill("Lisbon")
