@@ -102,7 +102,7 @@ def test_extras_are_accepted_and_paid(booked):
     expect(card(seller, "accepted")).to_be_visible()
     expenses = tab(seller, "expenses")
     expect(expenses).to_contain_text("EUR 1,316.50")
-    pay(expenses, "1316.50", left="EUR 0.00")
+    pay(expenses, "1316.50", left="€0.00")
     expect(seller.locator("[data-tab-body=expenses]")).to_contain_text("Receipt 1")
 
 
