@@ -221,7 +221,8 @@ def test_an_invited_user_accepts_and_joins_and_a_removed_user_is_notified(visit,
     buyer = live(visit(pair.buyer, thread_of(pair)))
     # After the removal, a request for the row may still be in progress.
     newcomer = visit(guest.seller, "/inbox/requests/", expected_status=404)
-    handle = newcomer.locator("a[href^='/people/']:not([href='/people/'])").first.get_attribute("href").split("/")[2]
+    profile = newcomer.locator("a[href^='/people/']:not([href='/people/'])").first
+    handle = profile.get_attribute("href").split("/")[2]
     buyer.get_by_role("button", name="people in this conversation").click()
     buyer.get_by_label("Add someone by handle").fill(handle)
     buyer.get_by_role("button", name="Add", exact=True).click()
