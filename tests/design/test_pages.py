@@ -33,7 +33,15 @@ USER_PAGES = [
     *("/calendar/", "/calendar/?month=2027-05"),
     *(f"/threads/{{project}}/panel/{tab}/" for tab in TAB_NAMES),
 ]
-SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})"
+# Checked in each frame: the promise of a transition that is replaced by another one stays pending.
+SETTLED = """() => new Promise((settled) => {
+  const isRunning = ({ playState }) => playState === "running";
+  const check = (frames) => {
+    if (frames === 0 || !document.getAnimations().some(isRunning)) settled();
+    else requestAnimationFrame(() => check(frames - 1));
+  };
+  check(300);
+})"""
 PAINTED = """(theme) => new Promise((painted) => requestAnimationFrame(() =>
     requestAnimationFrame(() => painted(matchMedia(`(prefers-color-scheme: ${theme})`).matches))
 ))"""
