@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from contracts.money import format_amount
-from contracts.overview import MonthSum, list_months
+from contracts.payment_totals import MonthSum, list_months
 
 WIDTH, HEIGHT, LABEL_HEIGHT = 360, 120, 16
 BAR_SHARE = 0.6

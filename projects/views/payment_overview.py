@@ -14,7 +14,7 @@ from accounts.models import User
 from contracts.fields import format_day
 from contracts.instalments import Account, DueInstalment
 from contracts.money import format_amount
-from contracts.overview import list_open_accounts, sum_paid, sum_received
+from contracts.payment_totals import list_open_accounts, sum_paid, sum_received
 from contracts.status import RECORD_PAYMENT, is_allowed
 from core.locales import locale_of
 from projects.panel.rendering import DUE_LABELS

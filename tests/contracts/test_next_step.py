@@ -115,7 +115,7 @@ def test_every_status_is_covered():
 
 @pytest.mark.parametrize("status", LEG_STATES)
 def test_money_and_signatures_are_claimed_only_if_recorded(status):
-    """Whatever else is open, a payment is named only if due, and a signature only if missing."""
+    """The step names a payment only if one is due, and a signature only if one is missing."""
     for due, paid in ((0, 0), (40, 0), (0, 100), (0, 140)):
         for contract in (UNSIGNED, HALF_SIGNED, {}):
             given = records(status, due=due, paid=paid, **contract)

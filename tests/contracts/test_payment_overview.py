@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from contracts.actions.payments import add_amendment
 from contracts.models import Leg
-from contracts.overview import list_months, list_open_accounts, sum_paid, sum_received
+from contracts.payment_totals import list_months, list_open_accounts, sum_paid, sum_received
 from contracts.plans import Instalment, make_plan
 from projects.actions.bookings import reverse_payment
 from projects.payment_chart import make_charts

@@ -1,4 +1,4 @@
-"""The filters for unread, action required and projects, and their counts: cost and content."""
+"""The filters for unread, waiting for you and projects, and their counts: cost and content."""
 
 import pytest
 
@@ -128,7 +128,7 @@ def test_a_filter_costs_two_requests_at_any_size(buyer, size):
     assert requests == ["Query"] * 3
 
 
-def test_action_required_lists_each_thread_with_pending_actions_once(buyer, seller, stranger):
+def test_waiting_for_you_lists_each_thread_with_pending_actions_once(buyer, seller, stranger):
     one, two, none = (start(buyer, seller) for _ in range(3))
     add_pending_action(
         buyer, one, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ", "msg_01JZZZZZZZZZZZZZZZZZZZZZZY"
